@@ -26,7 +26,7 @@ const (
 // Buy purchases a label, and no courier. The label is in the answer and nowhere
 // else: a purchase whose answer is lost can be found but not printed.
 func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	plan, body, err := d.shipment(request, time.Now())
+	draft, body, err := d.shipRequest(request, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}
@@ -39,24 +39,24 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 	if err := d.do(ctx, call, &answer, request.Order, body.ValueAddedServices); err != nil {
 		return ship.Sale{}, err
 	}
-	return plan.purchase(answer)
+	return draft.sale(answer)
 }
 
-// shipment is the body of the request that buys the label.
-func (d driver) shipment(request carrier.BuyOrder, now time.Time) (plan, shipmentRequest, error) {
+// shipRequest is the body of the request that buys the label.
+func (d driver) shipRequest(request carrier.BuyOrder, now time.Time) (draft, shipmentRequest, error) {
 	// A lost purchase is looked up by this reference, so it must reach DHL
 	// unchanged.
 	if request.Reference == "" || len(request.Reference) > maxReference {
-		return plan{}, shipmentRequest{}, ship.Errorf(ship.Internal, "a reference of %d characters does not fit DHL Express", len(request.Reference))
+		return draft{}, shipmentRequest{}, ship.Errorf(ship.Internal, "a reference of %d characters does not fit DHL Express", len(request.Reference))
 	}
 
-	p, err := d.plan(request.Order, now)
+	p, err := d.newDraft(request.Order, now)
 	if err != nil {
-		return plan{}, shipmentRequest{}, err
+		return draft{}, shipmentRequest{}, err
 	}
 	code, err := productOf(request.Service, p.lane)
 	if err != nil {
-		return plan{}, shipmentRequest{}, err
+		return draft{}, shipmentRequest{}, err
 	}
 
 	order := request.Order
@@ -69,7 +69,7 @@ func (d driver) shipment(request carrier.BuyOrder, now time.Time) (plan, shipmen
 		Accounts:                   p.accounts,
 		ValueAddedServices:         p.extras,
 		OutputImageProperties:      imagesOf(order, p.declarable),
-		CustomerReferences:         referencesOf(request),
+		CustomerReferences:         references(request),
 		CustomerDetails: parties{
 			ShipperDetails:  partyOf(p.from, order.Origin.Type, "private"),
 			ReceiverDetails: partyOf(p.to, order.Destination.Type, "direct_consumer"),
@@ -91,7 +91,7 @@ func (d driver) shipment(request carrier.BuyOrder, now time.Time) (plan, shipmen
 
 // declare adds what customs need to know. The invoice is rendered by DHL, to be
 // sent as data where the quote offered paperless trade, else to be printed.
-func (d driver) declare(body *shipmentRequest, p *plan, request carrier.BuyOrder, chosen selection, now time.Time) {
+func (d driver) declare(body *shipmentRequest, p *draft, request carrier.BuyOrder, chosen selection, now time.Time) {
 	customs := request.Order.Customs
 	goods := &body.Content
 	goods.DeclaredValue = json.Number(p.declared.Amount())
@@ -150,12 +150,12 @@ func readSelection(text string) selection {
 
 // productOf is DHL's code of one of our services on a lane.
 func productOf(code string, lane lane) (string, error) {
-	i := slices.IndexFunc(serviceTable, func(s service) bool { return s.code == code })
+	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
 	if i < 0 {
 		return "", refusedService("DHL Express has no service \"" + code + "\"; GET /v1/carriers lists its services")
 	}
 
-	offered := serviceTable[i]
+	offered := services[i]
 	if offered.product(lane) == "" {
 		return "", refusedService(offered.name + " is not available from this origin to this destination for these contents")
 	}
@@ -212,10 +212,10 @@ func printedReference(order ship.Order) string {
 	return text
 }
 
-// referencesOf are our own reference first, by which a purchase is looked up,
+// references are our own reference first, by which a purchase is looked up,
 // then the client's order and reference where they fit, and the shipment's id
 // last. The label has the order in its free text.
-func referencesOf(request carrier.BuyOrder) []reference {
+func references(request carrier.BuyOrder) []reference {
 	list := []reference{{request.Reference, "CU"}}
 	for _, further := range []reference{
 		{request.Order.OrderID, "CO"},
@@ -229,9 +229,9 @@ func referencesOf(request carrier.BuyOrder) []reference {
 	return list
 }
 
-// purchase reads the answer. An answer without a label, or with fewer pieces
+// sale reads the answer. An answer without a label, or with fewer pieces
 // than were sent, is uncertain: DHL has sold something.
-func (p plan) purchase(answer shipmentAnswer) (ship.Sale, error) {
+func (p draft) sale(answer shipmentAnswer) (ship.Sale, error) {
 	waybill := strings.TrimSpace(string(answer.ShipmentTrackingNumber))
 	if waybill == "" {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent no waybill number")

@@ -14,7 +14,7 @@ import (
 func billedPrice(prices []price) (ship.Money, bool) {
 	for _, total := range prices {
 		if total.CurrencyType == "BILLC" {
-			amount, ok := money(total.Price, total.PriceCurrency)
+			amount, ok := parseMoney(total.Price, total.PriceCurrency)
 			return amount, ok && amount.Minor > 0
 		}
 	}
@@ -44,7 +44,7 @@ func (o product) charges(total ship.Money) []ship.Charge {
 		}
 
 		for _, part := range detailed.Parts {
-			price, ok := money(part.Price, total.Currency)
+			price, ok := parseMoney(part.Price, total.Currency)
 			if !ok || price.Minor == 0 {
 				continue // a service that is offered, not charged
 			}
@@ -55,7 +55,7 @@ func (o product) charges(total ship.Money) []ship.Charge {
 			add(kind, price.Minor)
 
 			for _, levied := range part.Taxes {
-				if amount, ok := money(levied.Price, total.Currency); ok && levied.PriceType == "TAX" {
+				if amount, ok := parseMoney(levied.Price, total.Currency); ok && levied.PriceType == "TAX" {
 					tax += amount.Minor
 				}
 			}
@@ -109,9 +109,9 @@ func (o product) billableGrams() int64 {
 	return int64(math.Round(max(provided, volumetric) * grams))
 }
 
-// money reads an amount. DHL computes some with more decimals than the currency
-// has: these are rounded half up.
-func money(n json.Number, currency string) (ship.Money, bool) {
+// parseMoney reads an amount. DHL computes some with more decimals than the
+// currency has: these are rounded half up.
+func parseMoney(n json.Number, currency string) (ship.Money, bool) {
 	units, fraction, _ := strings.Cut(n.String(), ".")
 	places := ship.Exponent(currency)
 	if len(fraction) <= places {

@@ -18,7 +18,7 @@ type service struct {
 	timed      bool   // by a time of day, which DHL guarantees
 }
 
-var serviceTable = []service{
+var services = []service{
 	{"express_worldwide", "DHL Express Worldwide", "", "U", "D", "P", false},
 	{"express_12", "DHL Express 12:00", "", "T", "T", "Y", true},
 	{"express_10_30", "DHL Express 10:30", "", "L", "L", "M", true},
@@ -35,9 +35,9 @@ var serviceTable = []service{
 	{"europack", "DHL Europack", "", "9", "9", "V", false},
 }
 
-func services() []carrier.Service {
-	list := make([]carrier.Service, len(serviceTable))
-	for i, s := range serviceTable {
+func specServices() []carrier.Service {
+	list := make([]carrier.Service, len(services))
+	for i, s := range services {
 		list[i] = carrier.Service{Code: s.code, Name: s.name}
 	}
 	return list
@@ -48,19 +48,20 @@ func (s service) product(on lane) string {
 	return [...]string{domestic: s.domestic, union: s.union, papers: s.papers, goods: s.goods}[on]
 }
 
-// serviceOf returns the service that a product is on the lane.
-func serviceOf(product string, on lane) (service, bool) {
-	i := slices.IndexFunc(serviceTable, func(s service) bool { return product != "" && s.product(on) == product })
+// serviceByCarrierCode returns the service that a product is on the lane.
+func serviceByCarrierCode(product string, on lane) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return product != "" && s.product(on) == product })
 	if i < 0 {
 		return service{}, false
 	}
-	return serviceTable[i], true
+	return services[i], true
 }
 
-// box is packaging of DHL's own. A flyer has no code: it is charged by weight.
-type box struct{ code, name, dhl string }
+// A packaging is one of DHL's own. A flyer has no code: it is charged by
+// weight.
+type packaging struct{ code, name, dhl string }
 
-var boxTable = []box{
+var packagings = []packaging{
 	{"dhl_envelope", "Express Envelope", "XPD"},
 	{"dhl_card_envelope", "Card Envelope", "CE1"},
 	{"dhl_flyer", "Express Flyer", ""},
@@ -81,24 +82,24 @@ var boxTable = []box{
 	{"dhl_bottle_box_6", "Box 5 (6 Bottles)", "WB6"},
 }
 
-func packagings() []carrier.Packaging {
-	list := make([]carrier.Packaging, len(boxTable))
-	for i, b := range boxTable {
-		list[i] = carrier.Packaging{Code: b.code, Name: b.name}
+func specPackagings() []carrier.Packaging {
+	list := make([]carrier.Packaging, len(packagings))
+	for i, p := range packagings {
+		list[i] = carrier.Packaging{Code: p.code, Name: p.name}
 	}
 	return list
 }
 
-// boxOf returns DHL's code of a packaging: "" for the client's own box.
-func boxOf(packaging string) (dhl string, ok bool) {
-	if packaging == "" || packaging == "custom" {
+// packagingOf returns DHL's code of a packaging: "" for the client's own box.
+func packagingOf(code string) (dhl string, ok bool) {
+	if code == "" || code == "custom" {
 		return "", true
 	}
-	i := slices.IndexFunc(boxTable, func(b box) bool { return b.code == packaging })
+	i := slices.IndexFunc(packagings, func(p packaging) bool { return p.code == code })
 	if i < 0 {
 		return "", false
 	}
-	return boxTable[i].dhl, true
+	return packagings[i].dhl, true
 }
 
 // Codes of extra services.

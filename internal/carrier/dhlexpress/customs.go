@@ -71,7 +71,7 @@ func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money)
 func commodity(code string) string { return strings.NewReplacer(".", "", " ", "").Replace(code) }
 
 // declarationOf is the export declaration of a checked order.
-func declarationOf(request carrier.BuyOrder, p plan, now time.Time) *declaration {
+func declarationOf(request carrier.BuyOrder, p draft, now time.Time) *declaration {
 	customs := request.Order.Customs
 	reason := reasonOf(request.Order)
 	weights := lineWeights(request.Order)

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -91,7 +89,7 @@ func (d driver) call(method, path string, query url.Values, reference string) ca
 		URL:     address,
 		Header:  header,
 		Limit:   answerLimit,
-		Refusal: refusal,
+		Refusal: refusalOf,
 	}
 }
 
@@ -102,31 +100,9 @@ func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, order 
 	call.Refusal = func(body []byte) ship.Refusal {
 		// The credentials must not come back in the details of an error.
 		details = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
-		return refusal(body)
+		return refusalOf(body)
 	}
 
 	err := call.Do(ctx, d.via, answer)
-	declined, ok := errors.AsType[*ship.Error](err)
-	if !ok || declined.Kind != ship.Invalid || len(details) == 0 {
-		return err
-	}
-
-	refused := *declined
-	if slices.ContainsFunc(details, isAccountProblem) {
-		refused.Kind = ship.Forbidden
-		refused.Message = "DHL Express does not accept the account number of this connection; check it under Carriers, and ask DHL whether the API key may use it"
-		return &refused
-	}
-
-	var fields []ship.FieldError
-	for _, text := range details {
-		if field, ok := fieldOf(text, order, extras); ok {
-			fields = append(fields, field)
-		}
-	}
-	if named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("DHL Express", fields)); ok {
-		refused.Message = named.Message
-		refused.Fields = named.Fields
-	}
-	return &refused
+	return explain(err, details, order, extras)
 }

@@ -2,6 +2,7 @@ package dhlexpress
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,9 +13,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// refusal reads an error of DHL's. Its own code, where there is one, stands
+// refusalOf reads an error of DHL's. Its own code, where there is one, stands
 // before a colon at the beginning of the text.
-func refusal(body []byte) ship.Refusal {
+func refusalOf(body []byte) ship.Refusal {
 	var answer problem
 	if json.Unmarshal(body, &answer) != nil {
 		return ship.Refusal{}
@@ -55,6 +56,34 @@ func detailsOf(body []byte) []string {
 		return []string{answer.Detail}
 	}
 	return nil
+}
+
+// explain says which fields of the order a refusal is about, or that it is
+// about the connection.
+func explain(err error, details []string, order ship.Order, extras []extra) error {
+	declined, ok := errors.AsType[*ship.Error](err)
+	if !ok || declined.Kind != ship.Invalid || len(details) == 0 {
+		return err
+	}
+
+	refused := *declined
+	if slices.ContainsFunc(details, isAccountProblem) {
+		refused.Kind = ship.Forbidden
+		refused.Message = "DHL Express does not accept the account number of this connection; check it under Carriers, and ask DHL whether the API key may use it"
+		return &refused
+	}
+
+	var fields []ship.FieldError
+	for _, text := range details {
+		if field, ok := fieldOf(text, order, extras); ok {
+			fields = append(fields, field)
+		}
+	}
+	if named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("DHL Express", fields)); ok {
+		refused.Message = named.Message
+		refused.Fields = named.Fields
+	}
+	return &refused
 }
 
 func isAccountProblem(text string) bool {

@@ -29,7 +29,7 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 
 	var answer trackingAnswer
 	if err := d.call(http.MethodGet, "/tracking", query, "").Do(ctx, d.via, &answer); err != nil {
-		return ship.Sale{}, checkNotFound(err)
+		return ship.Sale{}, lookupError(err)
 	}
 
 	// An answer without a list says nothing about the shipment. Taking it for
@@ -45,7 +45,7 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	slices.SortStableFunc(found, func(x, y tracked) int {
 		return cmp.Or(cmp.Compare(x.ShipmentTimestamp, y.ShipmentTimestamp), cmp.Compare(x.ShipmentTrackingNumber, y.ShipmentTrackingNumber))
 	})
-	return found[0].purchase(request), nil
+	return found[0].sale(request), nil
 }
 
 // searchRange is when the shipment can have been made or planned for. Days are
@@ -63,10 +63,10 @@ func searchRange(request carrier.BuyOrder, now time.Time) (from, to time.Time) {
 	return from.AddDate(0, 0, -1), to.AddDate(0, 0, 1)
 }
 
-// checkNotFound accepts "not found" only as DHL's own answer. A proxy or a
+// lookupError accepts "not found" only as DHL's own answer. A proxy or a
 // wrong address also answers 404, and taking that for DHL's would buy a second
 // label.
-func checkNotFound(err error) error {
+func lookupError(err error) error {
 	notFound, ok := errors.AsType[*ship.Error](err)
 	if ok && notFound.Kind == ship.NotFound && notFound.Refusal.Message == "" {
 		unsure := *notFound
@@ -86,7 +86,7 @@ func (t tracked) hasReference(ours string) bool {
 		slices.ContainsFunc(t.ShipperReferences, func(r reference) bool { return r.Value == ours })
 }
 
-func (t tracked) purchase(request carrier.BuyOrder) ship.Sale {
+func (t tracked) sale(request carrier.BuyOrder) ship.Sale {
 	found := ship.Sale{
 		CarrierRef:     string(t.ShipmentTrackingNumber),
 		TrackingNumber: string(t.ShipmentTrackingNumber),

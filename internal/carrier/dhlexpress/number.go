@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// recognize knows waybills and, by their shape alone, piece ids ("JD..."), which
-// have no check digit.
+// recognize knows waybills and, by their shape alone, piece ids ("JD..."),
+// which have no check digit.
 func recognize(number string) carrier.Recognition {
 	if isWaybill(number) || isPieceID(number) {
 		return carrier.Fits

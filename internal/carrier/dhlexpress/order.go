@@ -17,8 +17,8 @@ const (
 	maxReference = 35
 )
 
-// plan is an order in DHL's terms: what a quote and a purchase share.
-type plan struct {
+// draft is an order in DHL's terms: what a quote and a purchase share.
+type draft struct {
 	from, to   carrierkit.FittedAddress
 	fromPlace  carrierkit.Place
 	toPlace    carrierkit.Place
@@ -33,20 +33,20 @@ type plan struct {
 	warnings   []string
 }
 
-// plan checks an order that is to be bought. Everything that DHL would refuse
-// for sure is refused here, all at once.
-func (d driver) plan(order ship.Order, now time.Time) (plan, error) {
-	return d.check(checker{}, order, now)
+// newDraft checks an order that is to be bought. Everything that DHL would
+// refuse for sure is refused here, all at once.
+func (d driver) newDraft(order ship.Order, now time.Time) (draft, error) {
+	return d.checkDraft(checker{}, order, now)
 }
 
-// quotePlan checks an order that is to be quoted. A quote needs neither names
-// nor streets nor phone numbers nor a declaration.
-func (d driver) quotePlan(order ship.Order, now time.Time) (plan, error) {
-	return d.check(checker{quote: true}, order, now)
+// newQuoteDraft checks an order that is to be quoted. A quote needs neither
+// names nor streets nor phone numbers nor a declaration.
+func (d driver) newQuoteDraft(order ship.Order, now time.Time) (draft, error) {
+	return d.checkDraft(checker{quote: true}, order, now)
 }
 
-func (d driver) check(c checker, order ship.Order, now time.Time) (plan, error) {
-	p := plan{
+func (d driver) checkDraft(c checker, order ship.Order, now time.Time) (draft, error) {
+	p := draft{
 		fromPlace: carrierkit.PlaceOf(order.Origin),
 		toPlace:   carrierkit.PlaceOf(order.Destination),
 		documents: order.Customs != nil && order.Customs.ContentsType == "documents",
@@ -70,7 +70,7 @@ func (d driver) check(c checker, order ship.Order, now time.Time) (plan, error) 
 	}
 
 	if err := carrierkit.InvalidOrder("DHL Express", c.invalid); err != nil {
-		return plan{}, err
+		return draft{}, err
 	}
 	p.extras = extrasOf(order, &p)
 	return p, nil
@@ -179,7 +179,7 @@ func (c *checker) accounts(own string, billing *ship.Billing) []account {
 }
 
 // extrasOf are the extra services of the order.
-func extrasOf(order ship.Order, p *plan) []extra {
+func extrasOf(order ship.Order, p *draft) []extra {
 	var list []extra
 	switch order.Options.Signature {
 	case "":
@@ -215,7 +215,7 @@ func extrasOf(order ship.Order, p *plan) []extra {
 }
 
 // hasPrepaidDuties reports whether the sender pays duties and taxes.
-func hasPrepaidDuties(order ship.Order, p plan) bool {
+func hasPrepaidDuties(order ship.Order, p draft) bool {
 	return p.declarable && order.Customs != nil && order.Customs.Incoterm == "DDP"
 }
 

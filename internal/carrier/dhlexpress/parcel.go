@@ -18,7 +18,7 @@ func (c *checker) packages(order ship.Order) []pack {
 
 	list := make([]pack, len(parcels))
 	for i, parcel := range parcels {
-		code, ok := boxOf(parcel.Packaging)
+		code, ok := packagingOf(parcel.Packaging)
 		if !ok {
 			c.refuse(carrierkit.ParcelPointer(order, i)+"/packaging", "unknown_packaging", "is not a DHL Express packaging type; GET /v1/carriers lists them, and \"custom\" is your own box")
 		}

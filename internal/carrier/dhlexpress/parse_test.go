@@ -16,7 +16,7 @@ func TestMoneyIsReadAsText(t *testing.T) {
 		"-1 EUR": "", "1e2 EUR": "", "1.2e5 EUR": "", "1.234e5 EUR": "", "1.23 ": "", " EUR": "", "1.23x EUR": "", "1.234x EUR": "",
 	} {
 		amount, currency, _ := strings.Cut(text, " ")
-		got, ok := money(json.Number(amount), currency)
+		got, ok := parseMoney(json.Number(amount), currency)
 		if ok != (want != "") || ok && got.Amount() != want {
 			t.Errorf("%s is %s, %v; want %s", text, got.Amount(), ok, want)
 		}
@@ -66,7 +66,7 @@ func TestRefusalsAreReadWithTheirCodes(t *testing.T) {
 		`<html>`:                                                                             {},
 		`{}`:                                                                                 {},
 	} {
-		if got := refusal([]byte(body)); got != want {
+		if got := refusalOf([]byte(body)); got != want {
 			t.Errorf("%s is %+v, want %+v", body, got, want)
 		}
 	}

@@ -17,26 +17,27 @@ import (
 // Rates quotes every service that DHL offers for the order and that Buy would
 // buy: products that do not belong to the lane are left out.
 func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
-	plan, err := d.quotePlan(order, time.Now())
+	draft, err := d.newQuoteDraft(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
 
 	call := d.call(http.MethodPost, "/rates", nil, "")
-	call.Body = rateRequestOf(plan)
+	call.Body = draft.rateRequest()
 	var answer rateAnswer
-	if err := d.do(ctx, call, &answer, order, plan.extras); err != nil {
+	if err := d.do(ctx, call, &answer, order, draft.extras); err != nil {
 		return nil, refusedIfNotFound(err)
 	}
 
-	list := plan.rates(answer)
+	list := draft.rates(answer)
 	if len(list) == 0 && len(answer.Products) > 0 {
 		return nil, ship.Errorf(ship.Invalid, "DHL Express has no priced service for this account between these addresses")
 	}
 	return list, nil
 }
 
-func rateRequestOf(p plan) rateRequest {
+// rateRequest is the body of a quote.
+func (p draft) rateRequest() rateRequest {
 	request := rateRequest{
 		CustomerDetails: rateParties{
 			ShipperDetails:  ratedPlace(p.from),
@@ -68,11 +69,11 @@ func ratedPlace(fitted carrierkit.FittedAddress) postalAddress {
 	return postalAddressOf(fitted)
 }
 
-func (p plan) rates(answer rateAnswer) []ship.Rate {
+func (p draft) rates(answer rateAnswer) []ship.Rate {
 	var list []ship.Rate
 	zone := p.toPlace.ClosestZone()
 	for _, offer := range answer.Products {
-		offered, known := serviceOf(offer.ProductCode, p.lane)
+		offered, known := serviceByCarrierCode(offer.ProductCode, p.lane)
 		cost, priced := billedPrice(offer.TotalPrice)
 		if !known || !priced {
 			continue // not for this account, or not a parcel service

@@ -77,16 +77,16 @@ func TestRequestsAreWrittenAsDHLWants(t *testing.T) {
 	all.Selection = "E WY"
 	for name, b := range map[string]carrier.BuyOrder{"goods": shirts(), "letter": letter(), "options": all} {
 		t.Run(name, func(t *testing.T) {
-			_, request, err := d.shipment(b, monday)
+			_, request, err := d.shipRequest(b, monday)
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".shipment.json", request)
-			quoted, err := d.quotePlan(b.Order, monday)
+			quoted, err := d.newQuoteDraft(b.Order, monday)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".rates.json", rateRequestOf(quoted))
+			golden(t, name+".rates.json", quoted.rateRequest())
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestOrdersThatDHLCannotTakeAreRefusedBefore(t *testing.T) {
 		t.Run(pointer, func(t *testing.T) {
 			b := shirts()
 			change(&b.Order)
-			_, err := driver{account: "1"}.plan(b.Order, monday)
+			_, err := driver{account: "1"}.newDraft(b.Order, monday)
 			e, ok := errors.AsType[*ship.Error](err)
 			if !ok || e.Kind != ship.Invalid || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer {
 				t.Errorf("err = %+v", err)
@@ -151,7 +151,7 @@ func TestServicesThatDoNotGoThereAreRefusedBefore(t *testing.T) {
 	for _, code := range []string{"express_domestic", "express_envelope", "ground", ""} {
 		b := shirts()
 		b.Service = code
-		if _, _, err := (driver{account: "1"}).shipment(b, monday); ship.KindOf(err) != ship.Invalid {
+		if _, _, err := (driver{account: "1"}).shipRequest(b, monday); ship.KindOf(err) != ship.Invalid {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -250,10 +250,10 @@ func TestContentsAreDescribedInSeventyCharacters(t *testing.T) {
 }
 
 func TestTaxNumbersHaveTypes(t *testing.T) {
-	german := plan{fromPlace: carrierkit.Place{Country: "DE"}, toPlace: carrierkit.Place{Country: "US"}}
-	american := plan{fromPlace: carrierkit.Place{Country: "US"}, toPlace: carrierkit.Place{Country: "FR"}}
+	german := draft{fromPlace: carrierkit.Place{Country: "DE"}, toPlace: carrierkit.Place{Country: "US"}}
+	american := draft{fromPlace: carrierkit.Place{Country: "US"}, toPlace: carrierkit.Place{Country: "FR"}}
 	for name, c := range map[string]struct {
-		plan    plan
+		draft   draft
 		customs ship.Customs
 		want    map[string][]registration
 	}{
@@ -285,7 +285,7 @@ func TestTaxNumbersHaveTypes(t *testing.T) {
 			},
 		},
 	} {
-		if got := registrations(&c.customs, c.plan); !reflect.DeepEqual(got, c.want) {
+		if got := registrations(&c.customs, c.draft); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -301,15 +301,15 @@ func TestAQuoteNeedsOnlyPlacesAndParcels(t *testing.T) {
 	o.Customs = nil
 	o.Origin = ship.Address{City: "Bonn", Zip: "53113", Country: "DE"}
 	o.Destination = ship.Address{City: "New York", State: "NY", Zip: "10118", Country: "US"}
-	p, err := driver{account: "1"}.quotePlan(o, monday)
+	p, err := driver{account: "1"}.newQuoteDraft(o, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := rateRequestOf(p); !r.IsCustomsDeclarable || r.MonetaryAmount != nil || r.CustomerDetails.ReceiverDetails.AddressLine1 != "" {
+	if r := p.rateRequest(); !r.IsCustomsDeclarable || r.MonetaryAmount != nil || r.CustomerDetails.ReceiverDetails.AddressLine1 != "" {
 		t.Errorf("%+v", r)
 	}
 	o.Destination.City = ""
-	_, err = driver{account: "1"}.quotePlan(o, monday)
+	_, err = driver{account: "1"}.newQuoteDraft(o, monday)
 	if e, ok := errors.AsType[*ship.Error](err); !ok || len(e.Fields) != 1 || e.Fields[0].Pointer != "/destination/city" {
 		t.Errorf("without a city: %+v", err)
 	}
@@ -321,7 +321,7 @@ func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
 	b.Order.Destination.City = strings.Repeat("x", 60)
 	b.Order.Destination.Phone = ""
 	b.Order.ShipDate = "2026-12-24"
-	_, err := driver{account: "1"}.plan(b.Order, monday)
+	_, err := driver{account: "1"}.newDraft(b.Order, monday)
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		t.Fatalf("err = %v", err)
@@ -368,7 +368,7 @@ func TestOnlyACustomsBorderMakesAParcelDutiable(t *testing.T) {
 		o.Customs = nil
 		o.Origin.Country, o.Origin.State, o.Origin.Zip = c.from.Country, c.from.State, c.from.Zip
 		o.Destination.Country, o.Destination.State, o.Destination.Zip = c.to.Country, c.to.State, c.to.Zip
-		p, err := driver{account: "1"}.quotePlan(o, monday)
+		p, err := driver{account: "1"}.newQuoteDraft(o, monday)
 		if err != nil || p.to.Country != c.country || p.declarable != c.declarable || p.lane != c.lane {
 			t.Errorf("%s: %s declarable %v lane %d, %v", name, p.to.Country, p.declarable, p.lane, err)
 		}
@@ -411,7 +411,7 @@ func TestRefusalsPointIntoOurRequest(t *testing.T) {
 func TestAProductIsOneServiceOnALane(t *testing.T) {
 	for _, l := range []lane{domestic, union, papers, goods} {
 		seen := map[string]string{}
-		for _, s := range serviceTable {
+		for _, s := range services {
 			code := s.product(l)
 			if other, twice := seen[code]; twice && code != "" {
 				t.Errorf("lane %d: %s is %s and %s", l, code, other, s.code)

@@ -31,8 +31,8 @@ var Spec = carrier.Spec{
 			Help: "Your DHL Express account, usually nine digits, from an invoice or your DHL contract. The API key must be allowed to use it.",
 		},
 	},
-	Services:   services(),
-	Packagings: packagings(),
+	Services:   specServices(),
+	Packagings: specPackagings(),
 	Formats:    []string{"pdf", "zpl"},
 	Address: carrier.AddressLimits{
 		Name:    255,

@@ -10,7 +10,7 @@ import (
 )
 
 // registrations are the tax numbers by the party that they are sent with.
-func registrations(customs *ship.Customs, p plan) map[string][]registration {
+func registrations(customs *ship.Customs, p draft) map[string][]registration {
 	byParty := map[string][]registration{}
 	for _, id := range customs.TaxNumbers() {
 		home := p.fromPlace.Country

@@ -27,7 +27,8 @@ func piece(number string, events ...string) string {
 	return `{"trackingNumber":"` + number + `","events":[` + strings.Join(events, ",") + `]}`
 }
 
-// at is one checkpoint: "2026-03-03 12:00:00 +01:00", the offset may be missing.
+// at is one checkpoint: "2026-03-03 12:00:00 +01:00", the offset may be
+// missing.
 func at(moment, code, text, area string) string {
 	when := append(strings.Fields(moment), "", "", "")
 	offset := ""

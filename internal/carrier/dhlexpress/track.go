@@ -105,7 +105,7 @@ func (d driver) fetchHistories(ctx context.Context, query url.Values) ([]shipmen
 func (d driver) fetchTracking(ctx context.Context, query url.Values) (answer json.RawMessage, err error) {
 	call := d.call(http.MethodGet, "/tracking", query, "")
 	call.Header.Set("Accept-Language", "eng")
-	return answer, checkNotFound(call.Do(ctx, d.via, &answer))
+	return answer, lookupError(call.Do(ctx, d.via, &answer))
 }
 
 // updatesOf is what the histories say of the requested numbers. A number that

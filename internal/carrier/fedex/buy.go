@@ -54,7 +54,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 
 	// The test environment may answer with a recorded shipment, which does not
 	// match the order.
-	purchase, err := answer.purchase(&request, transaction)
+	purchase, err := answer.sale(&request, transaction)
 	if err != nil && !d.live && answer.isVirtual() {
 		return ship.Sale{}, notTestable(ship.Refusal{Code: virtualResponse})
 	}
@@ -176,11 +176,11 @@ func importerOf(shipment *shipOrder, order *ship.Order, numbers []tin) *party {
 // quoted.
 func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *problems) (service, error) {
 	order := &request.Order
-	chosen, ok := serviceOf(request.Service)
+	chosen, ok := serviceByCode(request.Service)
 	if !ok {
 		return chosen, ship.Errorf(ship.Invalid, "FedEx has no service %q", request.Service)
 	}
-	if quoted, known := serviceNamed(request.Selection); known && quoted.code == chosen.code {
+	if quoted, known := serviceByCarrierCode(request.Selection); known && quoted.code == chosen.code {
 		chosen.kind = request.Selection
 	}
 
@@ -259,8 +259,8 @@ func billing(given *ship.Billing) payment {
 // have been spent.
 func uncertain(format string, args ...any) error { return ship.Errorf(ship.Uncertain, format, args...) }
 
-// purchase reads what was sold.
-func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (ship.Sale, error) {
+// sale reads what was sold.
+func (a *shipAnswer) sale(request *carrier.BuyOrder, transaction string) (ship.Sale, error) {
 	if len(a.Output.Shipments) != 1 {
 		return ship.Sale{}, uncertain("FedEx answered with %d shipments", len(a.Output.Shipments))
 	}

@@ -47,7 +47,7 @@ const (
 	groundEconomy = "SMART_POST"
 )
 
-func listServices() []carrier.Service {
+func specServices() []carrier.Service {
 	list := make([]carrier.Service, len(services))
 	for i, s := range services {
 		list[i] = carrier.Service{Code: s.code, Name: s.name}
@@ -55,7 +55,7 @@ func listServices() []carrier.Service {
 	return list
 }
 
-func serviceOf(code string) (service, bool) {
+func serviceByCode(code string) (service, bool) {
 	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
 	if i < 0 {
 		return service{}, false
@@ -71,8 +71,8 @@ var otherKinds = map[string]string{
 	"INTERNATIONAL_PRIORITY":         "FEDEX_INTERNATIONAL_PRIORITY",
 }
 
-// serviceNamed is the service that FedEx calls so.
-func serviceNamed(kind string) (service, bool) {
+// serviceByCarrierCode is the service that FedEx calls so.
+func serviceByCarrierCode(kind string) (service, bool) {
 	if usual, other := otherKinds[kind]; other {
 		kind = usual
 	}
@@ -102,7 +102,7 @@ var packagings = []carrier.Packaging{
 	{Code: "fedex_tube", Name: "FedEx Tube"},
 }
 
-func listPackagings() []carrier.Packaging { return slices.Clone(packagings) }
+func specPackagings() []carrier.Packaging { return slices.Clone(packagings) }
 
 func packagingOf(code string) (string, bool) {
 	if code == "" || code == ownBox {

@@ -68,7 +68,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 // about anything else proves that the account is valid.
 func (d *driver) Check(ctx context.Context) error {
 	if d.track != d.ship {
-		if _, err := d.track.token.Get(ctx, d.fetch(d.track)); err != nil {
+		if _, err := d.track.token.Get(ctx, d.fetchToken(d.track)); err != nil {
 			return err
 		}
 	}
@@ -114,12 +114,12 @@ func (d *driver) call(ctx context.Context, keys *project, call carrierkit.Call, 
 	var faults []fault
 	call.Refusal = func(body []byte) ship.Refusal {
 		faults = faultsOf(body)
-		return refusal(body)
+		return refusalOf(body)
 	}
 
 	// Each attempt gets a header of its own, as the second has another token.
 	header := call.Header
-	err := keys.token.Use(ctx, d.fetch(keys), func(token string) error {
+	err := keys.token.Use(ctx, d.fetchToken(keys), func(token string) error {
 		call.Header = header.Clone()
 		if call.Header == nil {
 			call.Header = http.Header{}

@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// refusal reads why FedEx declined. The code is that of its first error; the
+// refusalOf reads why FedEx declined. The code is that of its first error; the
 // texts of all are kept.
-func refusal(body []byte) ship.Refusal {
+func refusalOf(body []byte) ship.Refusal {
 	faults := faultsOf(body)
 	if len(faults) == 0 {
 		return ship.Refusal{}

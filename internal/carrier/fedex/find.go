@@ -53,7 +53,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		}
 	}
 	if len(hits) > 0 {
-		return found(hits, &request)
+		return foundSale(hits, &request)
 	}
 
 	// A purchase that is not found is bought again. Only FedEx's own word that
@@ -155,9 +155,10 @@ func (r *trackResult) hasReference(reference string) bool {
 	return !namesReference
 }
 
-// found is the purchase of the pieces that carry the reference: those of the
-// first shipment among them. A second one shows once the first is cancelled.
-func found(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error) {
+// foundSale is the purchase of the pieces that carry the reference: those of
+// the first shipment among them. A second one shows once the first is
+// cancelled.
+func foundSale(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error) {
 	slices.SortStableFunc(hits, func(x, y trackResult) int { return cmp.Compare(x.sequence(), y.sequence()) })
 	first := &hits[0]
 
@@ -169,7 +170,7 @@ func found(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error) {
 	master = cmp.Or(master, first.Number.TrackingNumber)
 
 	purchase := ship.Sale{Service: request.Service, CarrierRef: master, TrackingNumber: master}
-	if known, ok := serviceNamed(first.Service.Type); ok {
+	if known, ok := serviceByCarrierCode(first.Service.Type); ok {
 		purchase.Service = known.code
 	}
 	if len(request.Order.Parcels) > 1 {

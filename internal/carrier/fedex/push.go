@@ -22,9 +22,9 @@ const (
 	pushLimit = 1 << 20
 )
 
-// DecodePush verifies and decodes what FedEx pushed, which has the form of its answer
-// to Track. A parcel without readable scans is named, so that it can be looked
-// up.
+// DecodePush verifies and decodes what FedEx pushed, which has the form of its
+// answer to Track. A parcel without readable scans is named, so that it can be
+// looked up.
 func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {
 	if len(body) > pushLimit {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is too large")

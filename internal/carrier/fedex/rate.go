@@ -158,7 +158,7 @@ func isForbidden(err error) bool {
 
 // rate is the offer of one service. Services that we cannot buy are left out.
 func (r rateDetail) rate() (ship.Rate, bool) {
-	offered, known := serviceNamed(r.ServiceType)
+	offered, known := serviceByCarrierCode(r.ServiceType)
 	paid, price, priced := accountPrice(r.Rated)
 	if !known || !priced {
 		return ship.Rate{}, false

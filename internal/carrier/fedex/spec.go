@@ -18,8 +18,8 @@ var Spec = carrier.Spec{
 	LiveURL:    "https://apis.fedex.com",
 	TestURL:    "https://apis-sandbox.fedex.com",
 	Fields:     fields,
-	Services:   listServices(),
-	Packagings: listPackagings(),
+	Services:   specServices(),
+	Packagings: specPackagings(),
 	Formats:    []string{"png", "pdf", "zpl"},
 	Address: carrier.AddressLimits{
 		Name:    70,

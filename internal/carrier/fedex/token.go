@@ -33,8 +33,8 @@ func newProject(id, secret string) *project {
 	return &project{strings.TrimSpace(id), strings.TrimSpace(secret), carrierkit.NewToken()}
 }
 
-// fetch returns the request for a token of the project.
-func (d *driver) fetch(keys *project) carrierkit.Fetch {
+// fetchToken returns the request for a token of the project.
+func (d *driver) fetchToken(keys *project) carrierkit.Fetch {
 	return func(ctx context.Context) (string, time.Duration, error) {
 		// FedEx takes a form here, and JSON everywhere else.
 		form := url.Values{
@@ -83,7 +83,7 @@ func tokenRefused(response *http.Response, body []byte) error {
 	refused := &ship.Error{
 		Err:        errors.Join(errToken, carrierkit.Status(code)),
 		RetryAfter: carrierkit.RetryAfter(response.Header, time.Now()),
-		Refusal:    ship.Refusal{Code: refusal(body).Code},
+		Refusal:    ship.Refusal{Code: refusalOf(body).Code},
 	}
 
 	switch {

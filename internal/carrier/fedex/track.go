@@ -28,7 +28,7 @@ const (
 // Track returns what FedEx knows of the numbers, thirty in a call.
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	var all []carrier.TrackingUpdate
-	plausible := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return !isPlausible(n) })
+	plausible := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return !isPlausibleNumber(n) })
 	for batch := range slices.Chunk(plausible, trackBatch) {
 		updates, err := d.trackNumbers(ctx, batch)
 		if err != nil {
@@ -73,9 +73,9 @@ func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.
 	return updates, nil
 }
 
-// isPlausible reports whether FedEx may know a number: one that it cannot read
-// may make it refuse the whole request.
-func isPlausible(number string) bool {
+// isPlausibleNumber reports whether FedEx may know a number: one that it cannot
+// read may make it refuse the whole request.
+func isPlausibleNumber(number string) bool {
 	const longest = 40
 	return number != "" && len(number) <= longest && !strings.ContainsFunc(number, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -21,7 +21,7 @@ import (
 // Buy purchases the label in one call. UPS bills what it sells, and sells again
 // if it is asked again.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	draft, err := d.draft(request.Order, time.Now())
+	draft, err := d.newDraft(request.Order, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}
@@ -42,7 +42,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, draft.explain(err, reasons)
 	}
 
-	purchase, err := d.purchaseOf(answer, request)
+	purchase, err := d.sale(answer, request)
 	purchase.Warnings = append(draft.warnings, purchase.Warnings...)
 	return purchase, err
 }
@@ -95,7 +95,7 @@ func gif() labelSpecification {
 
 // serviceCode is UPS's code of the service, if it is sold on this lane.
 func (w *draft) serviceCode(ours string) string {
-	chosen, ok := serviceNamed(ours)
+	chosen, ok := serviceByCode(ours)
 	if !ok {
 		w.problems = append(w.problems, ship.FieldError{
 			Pointer:    "/service",
@@ -239,9 +239,9 @@ func printedReference(orderID, reference string) (text string, complete bool) {
 	return text, complete
 }
 
-// purchaseOf reads the answer of a sale. Whatever is wrong with it, money was
+// sale reads the answer of a sale. Whatever is wrong with it, money was
 // spent: its errors are uncertain.
-func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.Sale, error) {
+func (d *driver) sale(answer shipAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	if reference := answer.ShipmentResponse.Response.context(); reference != "" && reference != request.Reference {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS returned a different purchase")
 	}

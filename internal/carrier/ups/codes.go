@@ -63,8 +63,8 @@ func (s service) codeOn(on lane) string {
 	return s.abroad
 }
 
-// serviceOf finds our service by UPS's code.
-func serviceOf(code string, on lane) (service, bool) {
+// serviceByCarrierCode finds our service by UPS's code.
+func serviceByCarrierCode(code string, on lane) (service, bool) {
 	i := slices.IndexFunc(services, func(s service) bool { return code != "" && s.codeOn(on) == code })
 	if i < 0 {
 		return service{}, false
@@ -72,8 +72,8 @@ func serviceOf(code string, on lane) (service, bool) {
 	return services[i], true
 }
 
-// serviceNamed finds our service by its own code.
-func serviceNamed(code string) (service, bool) {
+// serviceByCode finds our service by its own code.
+func serviceByCode(code string) (service, bool) {
 	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
 	if i < 0 {
 		return service{}, false

@@ -29,7 +29,7 @@ func sale() carrier.BuyOrder {
 func purchaseRequest(t *testing.T, b carrier.BuyOrder) (shipment, []string) {
 	t.Helper()
 	d := account(t)
-	w, err := d.draft(b.Order, now)
+	w, err := d.newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestProductsIntoTheEUAreIdentified(t *testing.T) {
 		b.Order.Customs.Items[0].ProductIdentifiers = append(b.Order.Customs.Items[0].ProductIdentifiers, gtin)
 	}
 	d := account(t)
-	w, err := d.draft(b.Order, now)
+	w, err := d.newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}

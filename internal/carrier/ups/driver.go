@@ -72,7 +72,7 @@ func (d *driver) call(ctx context.Context, call carrierkit.Call, answer any) err
 // only the first.
 func (d *driver) exchange(ctx context.Context, call carrierkit.Call, answer any) (reasons []ship.Refusal, _ error) {
 	call.Refusal = func(body []byte) ship.Refusal {
-		reasons = refusals(body)
+		reasons = refusalsOf(body)
 		return first(reasons)
 	}
 	call.Limit = answerLimit
@@ -82,7 +82,7 @@ func (d *driver) exchange(ctx context.Context, call carrierkit.Call, answer any)
 	if call.Header != nil {
 		source = call.Header.Get("transactionSrc")
 	}
-	err := d.token.Use(ctx, d.fetch, func(token string) error {
+	err := d.token.Use(ctx, d.fetchToken, func(token string) error {
 		call.Header = http.Header{
 			"Authorization":  {"Bearer " + token},
 			"transId":        {id},

@@ -12,8 +12,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// refusals reads UPS's errors, one entry for each.
-func refusals(body []byte) []ship.Refusal {
+// refusalsOf reads UPS's errors, one entry for each.
+func refusalsOf(body []byte) []ship.Refusal {
 	var answer errorAnswer
 	if json.Unmarshal(body, &answer) != nil {
 		return nil

@@ -44,7 +44,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS returned a different shipment")
 	}
 	if len(recovered.LabelResults) > 0 || len(recovered.TrackingCandidate) == 0 {
-		return recoveredPurchase(answer, request)
+		return recoveredSale(answer, request)
 	}
 
 	var numbers []string
@@ -118,8 +118,8 @@ func isSameZip(given string, destination ship.Address) bool {
 	return n >= 3 && theirs[:n] == ours[:n]
 }
 
-// recoveredPurchase reads the answer of a look-up.
-func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Sale, error) {
+// recoveredSale reads the answer of a look-up.
+func recoveredSale(answer recoveryAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	recovered := answer.LabelRecoveryResponse
 	if slices.ContainsFunc(recovered.LabelResults, func(l labelResult) bool { return isPlaceholder(l.TrackingNumber) }) {
 		return ship.Sale{}, ship.Errorf(ship.NotFound, "the UPS test environment does not store shipments")
@@ -204,7 +204,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 			return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS returned a different shipment")
 		}
 	}
-	return recoveredPurchase(all, request)
+	return recoveredSale(all, request)
 }
 
 // shipmentNumbers are the numbers of all parcels of the shipment that a parcel
@@ -216,7 +216,7 @@ func (d *driver) shipmentNumbers(ctx context.Context, number string) (numbers []
 	}
 
 	for _, parcel := range answer.packages() {
-		if sibling := strings.ToUpper(string(parcel.TrackingNumber)); isNumber(sibling) {
+		if sibling := strings.ToUpper(string(parcel.TrackingNumber)); isPlausibleNumber(sibling) {
 			numbers = append(numbers, sibling)
 		}
 	}

@@ -78,8 +78,8 @@ func TestASaleIsFoundHoweverUPSRecoversLabels(t *testing.T) {
 	}
 }
 
-// Two sales under one reference are distinguished by where they go, and never by
-// chance.
+// Two sales under one reference are distinguished by where they go, and never
+// by chance.
 func TestOneOfTwoSalesIsFoundByItsPostalCode(t *testing.T) {
 	for _, settings := range []string{`{}`, `{"recovery":"candidates"}`, `{"recovery":"returns"}`} {
 		t.Run(settings, func(t *testing.T) {

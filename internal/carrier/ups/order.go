@@ -37,10 +37,10 @@ func (w *draft) refuse(pointer, code, detail string, args ...any) {
 // err lists all problems; nil if there are none.
 func (w *draft) err() error { return carrierkit.InvalidOrder("UPS", w.problems) }
 
-// draft puts an order into UPS's terms. What UPS does not take is in the
+// newDraft puts an order into UPS's terms. What UPS does not take is in the
 // problems of the draft; the error is for orders that UPS does not carry at
 // all.
-func (d *driver) draft(order ship.Order, now time.Time) (*draft, error) {
+func (d *driver) newDraft(order ship.Order, now time.Time) (*draft, error) {
 	origin := localized(order.Origin)
 	destination := localized(order.Destination)
 

@@ -41,7 +41,7 @@ func TestBoundsAreInTheClientsUnits(t *testing.T) {
 	} {
 		b := domestic()
 		b.Order.Parcels[0] = tc.parcel
-		w, err := account(t).draft(b.Order, now)
+		w, err := account(t).newDraft(b.Order, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
 	b.Order.ShipDate = "2026-12-24"
 
 	d := account(t)
-	w, err := d.draft(b.Order, now)
+	w, err := d.newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
 	}
 
 	// A price needs a place and parcels; the rest is reported when it is bought.
-	w, err = d.draft(b.Order, now)
+	w, err = d.newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestPlacesAreSpelledAsUPSCountsThem(t *testing.T) {
 		b.Order.Origin = ship.Address{Name: "A", Address1: "Friedrichstraße 1", City: "Berlin", Zip: "10117", Country: "DE"}
 		tc.address.Name, tc.address.Address1, tc.address.City = "B", "1 Main St", "City"
 		b.Order.Destination = tc.address
-		w, err := account(t).draft(b.Order, now)
+		w, err := account(t).newDraft(b.Order, now)
 		if err != nil || w.crosses != tc.crosses {
 			t.Errorf("from Berlin to %s %s: crosses customs %v, %v", got.Country, got.Zip, w.crosses, err)
 		}
@@ -142,7 +142,7 @@ func TestPlacesAreSpelledAsUPSCountsThem(t *testing.T) {
 	b := foreign()
 	b.Order.Destination = ship.Address{Name: "An", Address1: "1 Trang Tien", City: "Hanoi", Zip: "100000", Country: "VN", Phone: "842400000000"}
 	d := account(t)
-	w, err := d.draft(b.Order, now)
+	w, err := d.newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestTodayIsTheDayOfTheOrigin(t *testing.T) {
 	evening := time.Date(2026, 11, 17, 1, 0, 0, 0, time.UTC) // still the 16th in Los Angeles
 	b := domestic()
 	b.Order.ShipDate = ""
-	w, err := account(t).draft(b.Order, evening)
+	w, err := account(t).newDraft(b.Order, evening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestTodayIsTheDayOfTheOrigin(t *testing.T) {
 	}
 
 	b.Order.ShipDate = "2026-11-16"
-	if w, err = account(t).draft(b.Order, evening); err != nil {
+	if w, err = account(t).newDraft(b.Order, evening); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.shipmentDate(); got != "" || w.err() != nil {
@@ -175,7 +175,7 @@ func TestTodayIsTheDayOfTheOrigin(t *testing.T) {
 
 // Inside Canada a service has the name that UPS sells it under there.
 func TestServicesHaveTheNamesOfTheirLane(t *testing.T) {
-	plus, _ := serviceNamed("express_plus")
+	plus, _ := serviceByCode("express_plus")
 	if got := plus.nameOn(laneCA); got != "UPS Express Early" {
 		t.Error(got)
 	}

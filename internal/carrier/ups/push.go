@@ -36,7 +36,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 	push := carrier.Push{Verified: verified}
 	for _, raw := range events {
 		var pushed alert
-		if json.Unmarshal(raw, &pushed) != nil || !isNumber(string(pushed.TrackingNumber)) {
+		if json.Unmarshal(raw, &pushed) != nil || !isPlausibleNumber(string(pushed.TrackingNumber)) {
 			continue
 		}
 		if update, ok := pushed.event(raw).update(time.Now()); ok {
@@ -65,8 +65,8 @@ func hasCredential(header http.Header, secret string) bool {
 	return found == 1
 }
 
-// isNumber reports whether s may be a tracking number.
-func isNumber(s string) bool {
+// isPlausibleNumber reports whether s may be a tracking number.
+func isPlausibleNumber(s string) bool {
 	return len(s) >= 7 && len(s) <= 34 && strings.Trim(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 

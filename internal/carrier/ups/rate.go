@@ -13,7 +13,7 @@ import (
 // Rates asks for every service at once, with days of delivery where the order
 // says enough for them.
 func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
-	draft, err := d.draft(order, time.Now())
+	draft, err := d.newDraft(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 
 	var rates []ship.Rate
 	for _, rated := range answer.RateResponse.RatedShipment {
-		if offered, ok := serviceOf(rated.Service.Code, draft.lane); ok { // the rest cannot be bought here
+		if offered, ok := serviceByCarrierCode(rated.Service.Code, draft.lane); ok { // the rest cannot be bought here
 			rates = append(rates, rateOf(offered, draft.lane, rated))
 		}
 	}

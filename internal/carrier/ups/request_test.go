@@ -76,7 +76,7 @@ func returned() carrier.BuyOrder {
 func TestRequestsAreWrittenAsTheGoldenFiles(t *testing.T) {
 	for name, b := range map[string]carrier.BuyOrder{"domestic": domestic(), "foreign": foreign(), "return": returned()} {
 		d := account(t)
-		w, err := d.draft(b.Order, now)
+		w, err := d.newDraft(b.Order, now)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -85,7 +85,7 @@ func TestRequestsAreWrittenAsTheGoldenFiles(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		golden(t, "rate-"+name, quote)
-		if w, err = d.draft(b.Order, now); err != nil {
+		if w, err = d.newDraft(b.Order, now); err != nil {
 			t.Fatal(name, err)
 		}
 		sale, err := d.shipRequest(w, b)
@@ -153,7 +153,7 @@ func TestOrdersThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 			b := tc.from()
 			tc.change(&b)
 			d := account(t)
-			w, err := d.draft(b.Order, now)
+			w, err := d.newDraft(b.Order, now)
 			if err == nil {
 				_, err = d.shipRequest(w, b)
 			}
@@ -165,7 +165,7 @@ func TestOrdersThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 	}
 	b := returned()
 	b.Order.Origin = foreign().Order.Destination
-	if _, err := account(t).draft(b.Order, now); ship.KindOf(err) != ship.Unsupported {
+	if _, err := account(t).newDraft(b.Order, now); ship.KindOf(err) != ship.Unsupported {
 		t.Errorf("a return from abroad: %v, want unsupported", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestOrdersThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 func TestBothAddressesAreJudgedTogether(t *testing.T) {
 	b := domestic()
 	b.Order.Origin.City, b.Order.Destination.City = strings.Repeat("x", 31), strings.Repeat("y", 31)
-	w, err := account(t).draft(b.Order, now)
+	w, err := account(t).newDraft(b.Order, now)
 	if err != nil {
 		t.Fatal(err)
 	}

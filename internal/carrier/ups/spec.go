@@ -1,6 +1,6 @@
-// Package ups is the driver of UPS: quotes, labels, look-ups, voids and tracking
-// over its REST API, and the pushes of its Track Alert. It makes one attempt per
-// call, keeps no state but its token, and logs nothing.
+// Package ups is the driver of UPS: quotes, labels, look-ups, voids and
+// tracking over its REST API, and the pushes of its Track Alert. It makes one
+// attempt per call, keeps no state but its token, and logs nothing.
 package ups
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// fetch requests a token with the client's credentials.
-func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
+// fetchToken requests a token with the client's credentials.
+func (d *driver) fetchToken(ctx context.Context) (string, time.Duration, error) {
 	call := carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.tokens,
@@ -23,7 +23,7 @@ func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(d.id+":"+d.secret))},
 			"Content-Type":  {"application/x-www-form-urlencoded"},
 		},
-		Refusal: func(body []byte) ship.Refusal { return first(refusals(body)) },
+		Refusal: func(body []byte) ship.Refusal { return first(refusalsOf(body)) },
 	}
 
 	var answer tokenAnswer

@@ -69,7 +69,7 @@ func (d *driver) trackOne(ctx context.Context, number string) ([]carrier.Trackin
 	if err != nil || !known {
 		return nil, err
 	}
-	return updatesIn(answer, number, time.Now()), nil
+	return updatesOf(answer, number, time.Now()), nil
 }
 
 // trackNumber asks for a number: with "details" for its parcel, with
@@ -108,15 +108,15 @@ func checkTracking(answer trackAnswer, err error) (known bool, _ error) {
 	return true, nil
 }
 
-// updatesIn reads the answer about a number, which may hold the other parcels
+// updatesOf reads the answer about a number, which may hold the other parcels
 // of its shipment.
-func updatesIn(answer trackAnswer, requested string, now time.Time) (updates []carrier.TrackingUpdate) {
+func updatesOf(answer trackAnswer, requested string, now time.Time) (updates []carrier.TrackingUpdate) {
 	parcels := answer.packages()
 	for _, parcel := range parcels {
 		number := strings.ToUpper(string(parcel.TrackingNumber))
 		if len(parcels) == 1 || number == strings.ToUpper(requested) {
 			number = requested // a single parcel is the requested one, whichever of its numbers UPS shows
-		} else if !isNumber(number) {
+		} else if !isPlausibleNumber(number) {
 			continue
 		}
 		updates = append(updates, parcel.updates(number, now)...)

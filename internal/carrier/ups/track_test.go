@@ -34,7 +34,7 @@ func TestAnswersGiveTheirTimelines(t *testing.T) {
 			if err := json.Unmarshal(data, &a); err != nil {
 				t.Fatal(err)
 			}
-			got := timelines(updatesIn(a, asked, now))
+			got := timelines(updatesOf(a, asked, now))
 			golden := strings.TrimSuffix(file, ".json") + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -89,7 +89,7 @@ func TestRawEventsGiveTheSameMeaningAgain(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		t.Fatal(err)
 	}
-	heard := updatesIn(a, asked, now)
+	heard := updatesOf(a, asked, now)
 	if len(heard) != 1 || string(heard[0].Raw) != raw {
 		t.Fatalf("heard %+v", heard)
 	}

@@ -99,7 +99,7 @@ func TestAnswersAreReadInEverySpelling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := new(driver).purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
+		p, err := new(driver).sale(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
 		if err != nil || p.TrackingNumber != "1Z" || string(p.Label.Data) != "GIF89a" {
 			t.Errorf("%+v, %v", p, err)
 		}
@@ -110,7 +110,7 @@ func TestAnswersAreReadInEverySpelling(t *testing.T) {
 			t.Errorf("%s is read as %s: %v", life, token.ExpiresIn, err)
 		}
 	}
-	said := first(refusals([]byte(`{"response":{"errors":{"code":120100,"message":"no"}}}`)))
+	said := first(refusalsOf([]byte(`{"response":{"errors":{"code":120100,"message":"no"}}}`)))
 	if said != (ship.Refusal{Code: "120100", Message: "no"}) {
 		t.Errorf("refusal %+v", said)
 	}
@@ -138,7 +138,7 @@ func TestSalesThatAreNotWhatWasAskedAreUncertain(t *testing.T) {
 		var a shipAnswer
 		a.ShipmentResponse.ShipmentResults.PackageResults = some[packageResult]{good}
 		change(&a)
-		_, err := new(driver).purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
+		_, err := new(driver).sale(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
 		if ship.KindOf(err) != ship.Uncertain {
 			t.Errorf("%s: %v, want uncertain", name, err)
 		}
@@ -169,13 +169,13 @@ func TestServicesAreTheSameBothWays(t *testing.T) {
 	for _, s := range services {
 		for _, l := range []lane{laneUS, laneCA, laneHome, laneAbroad} {
 			if code := s.codeOn(l); code != "" {
-				if back, ok := serviceOf(code, l); !ok || back.code != s.code {
+				if back, ok := serviceByCarrierCode(code, l); !ok || back.code != s.code {
 					t.Errorf("%s is %s on lane %d, which is %s", s.code, code, l, back.code)
 				}
 			}
 		}
 	}
-	if _, ok := serviceOf("", laneUS); ok {
+	if _, ok := serviceByCarrierCode("", laneUS); ok {
 		t.Error("no code is a service")
 	}
 }

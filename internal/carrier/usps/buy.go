@@ -34,11 +34,11 @@ const labelJSON = "application/vnd.usps.labels+json"
 // Buy purchases a label. The idempotency key is derived from our reference, so
 // USPS sells at most once under it, and the purchase can be looked up by it.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	c, mailClass, err := consignFor(request)
+	c, mailClass, err := draftFor(request)
 	if err != nil {
 		return ship.Sale{}, err
 	}
-	body, err := c.labelRequest(mailClass, request)
+	body, err := c.shipRequest(mailClass, request)
 	if err != nil {
 		return ship.Sale{}, err
 	}
@@ -61,7 +61,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	if !c.isOurs(answer.labelMetadata) {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier returned a label for a different address")
 	}
-	purchase, ok := c.purchase(mailClass, answer.labelMetadata, answer.LabelImage)
+	purchase, ok := c.sale(mailClass, answer.labelMetadata, answer.LabelImage)
 	if !ok {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier's response does not contain the label")
 	}
@@ -84,9 +84,9 @@ func uncertainIfKeyUsed(err error) error {
 	return err
 }
 
-// consignFor checks the order and its service.
-func consignFor(request carrier.BuyOrder) (*consignment, service, error) {
-	c, err := consign(request.Order, time.Now())
+// draftFor checks the order and its service.
+func draftFor(request carrier.BuyOrder) (*draft, service, error) {
+	c, err := newDraft(request.Order, time.Now())
 	if err != nil {
 		return nil, service{}, err
 	}
@@ -106,7 +106,7 @@ func (s service) path(operation string) string {
 	return "/labels/v3/" + operation
 }
 
-func (c *consignment) labelRequest(mailClass service, request carrier.BuyOrder) (labelRequest, error) {
+func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelRequest, error) {
 	form, err := c.customs()
 	if err != nil {
 		return labelRequest{}, err
@@ -171,7 +171,7 @@ func (c *consignment) labelRequest(mailClass service, request carrier.BuyOrder) 
 
 // image chooses the file type of the label: one that this host can render into
 // every format that the client may want. Customs forms come as PDF only.
-func (c *consignment) image() imageInfo {
+func (c *draft) image() imageInfo {
 	kind := "PDF"
 	if !c.hasForm() && (c.order.LabelFormat == formatPNG || c.order.LabelFormat == "zpl") {
 		kind = "PNG"
@@ -206,7 +206,7 @@ func references(request carrier.BuyOrder, hasForm bool) []customerReference {
 }
 
 // addressOf converts an address.
-func (c *consignment) addressOf(fitted carrierkit.FittedAddress, home bool) address {
+func (c *draft) addressOf(fitted carrierkit.FittedAddress, home bool) address {
 	out := address{
 		Firm:  fitted.Company,
 		City:  fitted.City,
@@ -245,7 +245,7 @@ func (c *consignment) addressOf(fitted carrierkit.FittedAddress, home bool) addr
 
 // phone is the number in digits. A number that USPS would refuse the label for
 // is left out, as no label needs one.
-func (c *consignment) phone(number string) string {
+func (c *draft) phone(number string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1
@@ -265,7 +265,7 @@ func (c *consignment) phone(number string) string {
 
 // isOurs reports whether an answer is about our parcel. USPS repeats none of
 // our references, but it states where the parcel goes.
-func (c *consignment) isOurs(label labelMetadata) bool {
+func (c *draft) isOurs(label labelMetadata) bool {
 	if c.abroad {
 		country := label.LabelAddress.CountryCode
 		return country == "" || strings.EqualFold(country, c.to.Country)
@@ -276,9 +276,9 @@ func (c *consignment) isOurs(label labelMetadata) bool {
 	return isRouted && (label.LabelAddress.ZIPCode == "" || label.LabelAddress.ZIPCode == c.to.Zip)
 }
 
-// purchase is what USPS sold. It reports false for an answer that lacks the
+// sale is what USPS sold. It reports false for an answer that lacks the
 // number, the price or an image of the requested type.
-func (c *consignment) purchase(mailClass service, label labelMetadata, image []byte) (ship.Sale, bool) {
+func (c *draft) sale(mailClass service, label labelMetadata, image []byte) (ship.Sale, bool) {
 	number := label.TrackingNumber
 	if mailClass.abroad && label.InternationalNumber != "" {
 		number = label.InternationalNumber
@@ -310,13 +310,13 @@ func (c *consignment) purchase(mailClass service, label labelMetadata, image []b
 // total is what was charged: postage, extra services and fees. An amount that
 // cannot be read makes the whole price unknown.
 func (m labelMetadata) total() (ship.Money, bool) {
-	price, ok := money(m.Postage)
+	price, ok := parseMoney(m.Postage)
 	for _, list := range [][]charge{m.ExtraServices, m.Fees} {
 		for _, charged := range list {
 			if charged.Price == "" {
 				continue
 			}
-			amount, isAmount := money(charged.Price)
+			amount, isAmount := parseMoney(charged.Price)
 			price.Minor += amount.Minor
 			ok = ok && isAmount
 		}

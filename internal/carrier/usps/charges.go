@@ -18,7 +18,7 @@ func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
 	postage := total
 	var fees []ship.Charge
 	for _, fee := range o.Rates[0].Fees {
-		price, ok := money(fee.Price)
+		price, ok := parseMoney(fee.Price)
 		if !ok || price.Minor == 0 || price.Minor > postage.Minor {
 			continue
 		}
@@ -39,7 +39,7 @@ func (o rateOption) extraPrice(code int) (ship.Money, bool) {
 		if string(extra.Code) != strconv.Itoa(code) {
 			continue
 		}
-		if price, ok := money(extra.Price); ok {
+		if price, ok := parseMoney(extra.Price); ok {
 			return price, true
 		}
 	}
@@ -57,10 +57,10 @@ func extraCharge(code int) ship.ChargeType {
 	return ship.OtherCharge
 }
 
-// money reads an amount in dollars from the text of a JSON number. USPS adds
-// some amounts in binary ("12.350000000000001"): the cent nearest to the text
-// is the amount.
-func money(n json.Number) (ship.Money, bool) {
+// parseMoney reads an amount in dollars from the text of a JSON number. USPS
+// adds some amounts in binary ("12.350000000000001"): the cent nearest to the
+// text is the amount.
+func parseMoney(n json.Number) (ship.Money, bool) {
 	text := n.String()
 	if text == "" || len(text) > 30 || strings.Trim(text, "0123456789.") != "" {
 		return ship.Money{}, false

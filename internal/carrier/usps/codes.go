@@ -41,7 +41,7 @@ var services = []service{
 	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931, 0},
 }
 
-func serviceList() []carrier.Service {
+func specServices() []carrier.Service {
 	var list []carrier.Service
 	for _, s := range services {
 		list = append(list, carrier.Service{Code: s.code, Name: s.name})
@@ -88,7 +88,7 @@ const (
 // ownBox is the packaging type of the client's own.
 const ownBox = "VARIABLE"
 
-func packagingList() []carrier.Packaging {
+func specPackagings() []carrier.Packaging {
 	var list []carrier.Packaging
 	for _, p := range packagings {
 		list = append(list, carrier.Packaging{Code: p.code, Name: p.name})

@@ -25,7 +25,7 @@ const (
 
 // formRules reports whether the parcel may carry a customs form, and whether it
 // must.
-func (c *consignment) formRules() (allowed, required bool) {
+func (c *draft) formRules() (allowed, required bool) {
 	for _, state := range []string{c.from.State, c.to.State} {
 		allowed = allowed || takesForm(state)
 		required = required || slices.Contains(military, state)
@@ -34,13 +34,13 @@ func (c *consignment) formRules() (allowed, required bool) {
 }
 
 // hasForm reports whether the label comes with a customs form.
-func (c *consignment) hasForm() bool {
+func (c *draft) hasForm() bool {
 	allowed, _ := c.formRules()
 	return allowed && c.order.Customs != nil
 }
 
 // customs makes the customs form; nil where there is none.
-func (c *consignment) customs() (*customsForm, error) {
+func (c *draft) customs() (*customsForm, error) {
 	given := c.order.Customs
 	if _, required := c.formRules(); required && given == nil {
 		return nil, field("/customs", "required", "USPS needs a customs declaration with at least one item for this destination")
@@ -77,7 +77,7 @@ func (c *consignment) customs() (*customsForm, error) {
 }
 
 // exportExemption is the legend that stands in for an export filing.
-func (c *consignment) exportExemption() string {
+func (c *draft) exportExemption() string {
 	switch {
 	case c.to.Country == "CA":
 		return "NO EEI 30.36"
@@ -90,7 +90,7 @@ func (c *consignment) exportExemption() string {
 }
 
 // item is one line of the form, without its weight.
-func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.FieldError) {
+func (c *draft) item(i int, item ship.CustomsItem) (customsItem, []ship.FieldError) {
 	var invalid []ship.FieldError
 	fail := func(name, code, detail string) {
 		invalid = append(invalid, ship.FieldError{Pointer: fmt.Sprintf("/customs/items/%d/%s", i, name), Code: code, Detail: detail})
@@ -128,7 +128,7 @@ func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.Fi
 
 // shareWeight distributes the parcel's weight among the items. Items without a
 // weight share what the others leave.
-func (c *consignment) shareWeight(items []ship.CustomsItem) ([]json.Number, []ship.FieldError) {
+func (c *draft) shareWeight(items []ship.CustomsItem) ([]json.Number, []ship.FieldError) {
 	var known, missing, pieces int64
 	for _, item := range items {
 		known += item.WeightGrams * int64(item.Quantity)
@@ -166,7 +166,7 @@ func (c *consignment) shareWeight(items []ship.CustomsItem) ([]json.Number, []sh
 
 // shorten cuts a text that is printed for people, at a word, and adds a
 // warning.
-func (c *consignment) shorten(name, value string, limit int) string {
+func (c *draft) shorten(name, value string, limit int) string {
 	if utf8.RuneCountInString(value) <= limit {
 		return value
 	}

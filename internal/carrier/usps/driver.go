@@ -134,7 +134,7 @@ func (d *driver) callWithScope(ctx context.Context, scope string, via carrier.Do
 		}
 		return withTokens(call, access, "").Do(ctx, via, answer)
 	})
-	return withFields(withAdvice(err), parameters)
+	return explain(err, parameters)
 }
 
 // allows reports whether the access token has a scope. A token that lists no
@@ -163,7 +163,7 @@ func (d *driver) callWithPayment(ctx context.Context, call carrierkit.Call, answ
 		}
 		return err
 	})
-	return withFields(withAdvice(err), parameters)
+	return explain(err, parameters)
 }
 
 // withParameters returns the call, which writes the parts of the request that

@@ -45,6 +45,12 @@ func refusalOf(body []byte) ship.Refusal {
 	return refusal
 }
 
+// explain gives a refusal the advice that its code calls for, and the fields of
+// the order that it is about.
+func explain(err error, parameters []string) error {
+	return withFields(withAdvice(err), parameters)
+}
+
 // withAdvice adds what can be done about a refusal.
 func withAdvice(err error) error {
 	refused, ok := errors.AsType[*ship.Error](err)

@@ -17,7 +17,7 @@ import (
 // that is paid for is left. A label that USPS does not give out again at all is
 // a conflict: it was bought, and only a person can get it.
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	c, mailClass := consignLookup(request)
+	c, mailClass := lookupDraft(request)
 
 	var answer reprintAnswer
 	err := d.callWithPayment(ctx, carrierkit.Call{
@@ -39,18 +39,18 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		return ship.Sale{}, lookupError(err)
 	}
 
-	purchase, ok := c.purchase(mailClass, answer.Metadata, answer.LabelImage)
+	purchase, ok := c.sale(mailClass, answer.Metadata, answer.LabelImage)
 	if !ok {
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "the carrier's response does not contain the label")
 	}
 	return purchase, nil
 }
 
-// consignLookup is as much of the consignment as a look-up needs. It refuses
+// lookupDraft is as much of the draft as a look-up needs. It refuses
 // nothing: the order was sent once, under the rules that were then in force.
-func consignLookup(request carrier.BuyOrder) (*consignment, service) {
+func lookupDraft(request carrier.BuyOrder) (*draft, service) {
 	order := request.Order
-	c := &consignment{order: order, abroad: isAbroad(order.Destination)}
+	c := &draft{order: order, abroad: isAbroad(order.Destination)}
 	c.from.State = stateOf(order.Origin)
 	c.to.State = stateOf(order.Destination)
 	if c.abroad {

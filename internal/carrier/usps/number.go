@@ -58,8 +58,9 @@ func hasOwnFormat(number string) bool {
 	return false
 }
 
-// isLegacy knows the 20 digits from before the prefixes; the check digit of some
-// was computed as if their "91" stood in front. "00340" is DHL Paket in Germany.
+// isLegacy knows the 20 digits from before the prefixes; the check digit of
+// some was computed as if their "91" stood in front. "00340" is DHL Paket in
+// Germany.
 func isLegacy(number string) bool {
 	if len(number) != 20 || strings.HasPrefix(number, "00340") {
 		return false

@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A consignment is an order as USPS takes it: one parcel between two fitted
+// A draft is an order as USPS takes it: one parcel between two fitted
 // addresses, in pounds and inches.
-type consignment struct {
+type draft struct {
 	order    ship.Order
 	now      time.Time
 	from, to carrierkit.FittedAddress
@@ -41,19 +41,19 @@ const (
 	cubicFoot     = 1728
 )
 
-// consign checks and measures an order that is to be bought. What USPS cannot
+// newDraft checks and measures an order that is to be bought. What USPS cannot
 // take is refused here, all at once, before anything is sent.
-func consign(order ship.Order, now time.Time) (*consignment, error) {
-	return newConsignment(order, now, false)
+func newDraft(order ship.Order, now time.Time) (*draft, error) {
+	return checkDraft(order, now, false)
 }
 
-// consignQuote is the same for a quote, which needs neither names nor streets.
-func consignQuote(order ship.Order, now time.Time) (*consignment, error) {
-	return newConsignment(order, now, true)
+// newQuoteDraft is the same for a quote, which needs neither names nor streets.
+func newQuoteDraft(order ship.Order, now time.Time) (*draft, error) {
+	return checkDraft(order, now, true)
 }
 
-func newConsignment(order ship.Order, now time.Time, quote bool) (*consignment, error) {
-	c := &consignment{
+func checkDraft(order ship.Order, now time.Time, quote bool) (*draft, error) {
+	c := &draft{
 		order:  order,
 		now:    now,
 		abroad: isAbroad(order.Destination),
@@ -88,7 +88,7 @@ func newConsignment(order ship.Order, now time.Time, quote bool) (*consignment, 
 }
 
 // unsupported lists what USPS, or this driver, does not sell at all.
-func (c *consignment) unsupported() (list []ship.FieldError) {
+func (c *draft) unsupported() (list []ship.FieldError) {
 	refuse := func(pointer, detail string) {
 		list = append(list, ship.FieldError{Pointer: pointer, Code: "unsupported", Detail: detail})
 	}
@@ -123,7 +123,7 @@ func field(pointer, code, detail string) error {
 }
 
 // fit brings an address into USPS's limits.
-func (c *consignment) fit(given ship.Address, pointer string, into *carrierkit.FittedAddress) (invalid []ship.FieldError) {
+func (c *draft) fit(given ship.Address, pointer string, into *carrierkit.FittedAddress) (invalid []ship.FieldError) {
 	if c.quote {
 		// Only the place is sent; the rest is checked when it is needed.
 		given = ship.Address{
@@ -135,7 +135,7 @@ func (c *consignment) fit(given ship.Address, pointer string, into *carrierkit.F
 		}
 	}
 
-	fitted, warnings, err := carrierkit.Fit(limits, given, pointer)
+	fitted, warnings, err := carrierkit.Fit(addressLimits, given, pointer)
 	if unfit, ok := errors.AsType[*ship.Error](err); ok {
 		invalid = append(invalid, unfit.Fields...)
 		fitted.State = given.State
@@ -162,7 +162,7 @@ func (c *consignment) fit(given ship.Address, pointer string, into *carrierkit.F
 }
 
 // insure reads the value to insure. USPS insures dollars only.
-func (c *consignment) insure() []ship.FieldError {
+func (c *draft) insure() []ship.FieldError {
 	value := c.order.Options.InsuredValue
 	if value.IsZero() {
 		return nil
@@ -179,7 +179,7 @@ func (c *consignment) insure() []ship.FieldError {
 // chooseMailingDate chooses the order's date, or today's date at the origin if
 // that is later. USPS takes dates up to 45 days ahead, and 7 for parcels
 // abroad.
-func (c *consignment) chooseMailingDate() []ship.FieldError {
+func (c *draft) chooseMailingDate() []ship.FieldError {
 	local := c.now.In(c.fromPlace().ClosestZone())
 	today := ship.Date(local.Format(time.DateOnly))
 	days := 45
@@ -201,7 +201,7 @@ func (c *consignment) chooseMailingDate() []ship.FieldError {
 
 // extraServices returns the codes of the extra services that the order needs
 // with a mail class, and whether the class offers them all.
-func (c *consignment) extraServices(mailClass service) (codes []int, ok bool) {
+func (c *draft) extraServices(mailClass service) (codes []int, ok bool) {
 	ok = true
 	add := func(code int) {
 		codes = append(codes, code)
@@ -226,9 +226,9 @@ func (c *consignment) extraServices(mailClass service) (codes []int, ok bool) {
 	return codes, ok
 }
 
-// checkService returns why a service cannot carry the consignment; nil if it
+// checkService returns why a service cannot carry the parcel; nil if it
 // can.
-func (c *consignment) checkService(mailClass service) error {
+func (c *draft) checkService(mailClass service) error {
 	_, hasExtras := c.extraServices(mailClass)
 	switch {
 	case mailClass.abroad != c.abroad:
@@ -245,7 +245,7 @@ func (c *consignment) checkService(mailClass service) error {
 
 // goodsValue is what the declared items are worth, in cents. Items in another
 // currency are refused elsewhere.
-func (c *consignment) goodsValue() (cents int64) {
+func (c *draft) goodsValue() (cents int64) {
 	if c.order.Customs == nil {
 		return 0
 	}

@@ -59,16 +59,16 @@ func TestRequestsAreTheseBytes(t *testing.T) {
 		"abroad": {"priority_mail_international", abroadOrder()}, "military": {"priority_mail", soldier},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := consign(tc.order, noon)
+			c, err := newDraft(tc.order, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s, _ := serviceBy(func(s service) bool { return s.code == tc.service })
-			label, err := c.labelRequest(s, carrier.BuyOrder{Order: tc.order, Service: tc.service, Reference: "S0123", Shipment: "shp_01"})
+			label, err := c.shipRequest(s, carrier.BuyOrder{Order: tc.order, Service: tc.service, Reference: "S0123", Shipment: "shp_01"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := json.MarshalIndent(map[string]any{"label": label, "rates": (&driver{}).optionsRequest(c), "warnings": c.warnings}, "", "  ")
+			got, err := json.MarshalIndent(map[string]any{"label": label, "rates": (&driver{}).rateRequest(c), "warnings": c.warnings}, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestMoneyIsReadAsDecimalText(t *testing.T) {
 		"8": 800, "8.5": 850, "8.55": 855, "8.550": 855, "0.00": 0, "12.350000000000001": 1235, "12.349999999999999": 1235, "0.1": 10, "90071992547409.93": 9007199254740993,
 		"": -1, "-1": -1, "1e2": -1, "1/3": -1, ".": -1, "1.2.3": -1, "0x10": -1, "1234567890123456789012345678901": -1, "99999999999999999.99": -1,
 	} {
-		got, ok := money(text)
+		got, ok := parseMoney(text)
 		if !ok {
 			got.Minor = -1
 		}
@@ -169,7 +169,7 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &consignment{now: now, abroad: tc.abroad, order: ship.Order{
+		c := &draft{now: now, abroad: tc.abroad, order: ship.Order{
 			ShipDate: tc.ship,
 			Origin:   ship.Address{Country: "US", State: tc.state},
 		}}
@@ -199,7 +199,7 @@ func TestItemsWeighNoMoreThanTheirParcel(t *testing.T) {
 		for _, i := range tc.items {
 			items = append(items, ship.CustomsItem{WeightGrams: i[0], Quantity: int(i[1])})
 		}
-		got, wrong := (&consignment{pounds: tc.pounds}).shareWeight(items)
+		got, wrong := (&draft{pounds: tc.pounds}).shareWeight(items)
 		if len(got) != len(tc.want) || (tc.want == nil) != (len(wrong) > 0) {
 			t.Errorf("%s: %v, %v; want %v", tc.name, got, wrong, tc.want)
 			continue
@@ -241,7 +241,7 @@ func TestRefusalsAreReadInAllTheirShapes(t *testing.T) {
 }
 
 func TestOneWordIsNotLost(t *testing.T) {
-	c, err := consign(order(), noon)
+	c, err := newDraft(order(), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestTaxIdentifiersBecomeReferences(t *testing.T) {
 			{Type: "vat", Number: "FR40303265045", Party: "recipient"},
 		},
 	}
-	c := &consignment{abroad: true}
+	c := &draft{abroad: true}
 	exporter, importer, wrong := c.taxReferences(given, nil)
 	if *exporter != (customsReference{"TAX_CODE", "IM2760000742"}) || *importer != (customsReference{"VAT_NUMBER", "FR40303265045"}) || wrong != nil {
 		t.Errorf("exporter %v, importer %v, wrong %v", exporter, importer, wrong)
@@ -287,7 +287,7 @@ func TestTaxIdentifiersBecomeReferences(t *testing.T) {
 	}
 
 	only := &ship.Customs{TaxIdentifiers: []ship.TaxIdentifier{{Type: "eori", Number: "FR12345678900011", Party: "importer"}}}
-	c = &consignment{abroad: true}
+	c = &draft{abroad: true}
 	if exporter, importer, _ := c.taxReferences(only, nil); exporter != nil || importer.Type != "IMPORTER_CODE" || c.warnings != nil {
 		t.Errorf("exporter %v, importer %v, warnings %q", exporter, importer, c.warnings)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // measure converts the weight and the sides of the parcel.
-func (c *consignment) measure(parcel ship.Parcel) (invalid []ship.FieldError) {
+func (c *draft) measure(parcel ship.Parcel) (invalid []ship.FieldError) {
 	fail := func(pointer, code, detail string) {
 		invalid = append(invalid, ship.FieldError{Pointer: "/parcel/" + pointer, Code: code, Detail: detail})
 	}
@@ -57,10 +57,10 @@ func (c *consignment) measure(parcel ship.Parcel) (invalid []ship.FieldError) {
 	return invalid
 }
 
-func (c *consignment) girth() float64 { return 2 * (c.wide + c.thick) }
+func (c *draft) girth() float64 { return 2 * (c.wide + c.thick) }
 
 // processingCategory says whether the sorting machines take the parcel.
-func (c *consignment) processingCategory() string {
+func (c *draft) processingCategory() string {
 	switch {
 	case c.box != nil:
 		return c.box.category

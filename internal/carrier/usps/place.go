@@ -25,7 +25,7 @@ func stateOf(a ship.Address) string {
 }
 
 // fromPlace is where the parcel is mailed.
-func (c *consignment) fromPlace() carrierkit.Place {
+func (c *draft) fromPlace() carrierkit.Place {
 	place := carrierkit.PlaceOf(c.order.Origin)
 	place.State = stateOf(c.order.Origin)
 	return place

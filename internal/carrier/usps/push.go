@@ -47,7 +47,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 			continue
 		}
 		number := withoutRouting(string(result.TrackingNumber))
-		if !isNumber(number) {
+		if !isPlausibleNumber(number) {
 			continue
 		}
 

@@ -16,7 +16,7 @@ import (
 // Rates asks for all mail classes at once, which takes one of the sixty calls
 // that an account has in an hour.
 func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
-	c, err := consignQuote(order, time.Now())
+	c, err := newQuoteDraft(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 	err = d.call(ctx, carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + "/shipments/v3/options/search",
-		Body:   d.optionsRequest(c),
+		Body:   d.rateRequest(c),
 	}, &answer)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (a optionsAnswer) offersAny() bool {
 	return false
 }
 
-func (d *driver) optionsRequest(c *consignment) optionsRequest {
+func (d *driver) rateRequest(c *draft) optionsRequest {
 	price := pricing{PriceType: "COMMERCIAL"}
 	if d.contract {
 		price = pricing{PriceType: "CONTRACT", PaymentAccount: &paymentAccount{AccountType: "EPS", AccountNumber: d.account}}
@@ -82,14 +82,14 @@ func (d *driver) optionsRequest(c *consignment) optionsRequest {
 }
 
 // quoteDate is the mailing date, as far ahead as USPS quotes.
-func (c *consignment) quoteDate() string {
+func (c *draft) quoteDate() string {
 	latest := string(ship.DateOf(c.now.AddDate(0, 0, 29)))
 	return min(c.mailingDate, latest)
 }
 
 // allExtraServices are the extra services that any of the classes would need:
 // the classes have different codes for the same thing.
-func (c *consignment) allExtraServices() []int {
+func (c *draft) allExtraServices() []int {
 	var all []int
 	for _, mailClass := range services {
 		if codes, ok := c.extraServices(mailClass); ok && mailClass.abroad == c.abroad {
@@ -102,7 +102,7 @@ func (c *consignment) allExtraServices() []int {
 
 // ratesOf picks, from everything that USPS offers, the one offer of each
 // service that the purchase will be charged by.
-func ratesOf(c *consignment, answer optionsAnswer) []ship.Rate {
+func ratesOf(c *draft, answer optionsAnswer) []ship.Rate {
 	var rates []ship.Rate
 	for _, mailClass := range services {
 		if c.checkService(mailClass) != nil {
@@ -130,7 +130,7 @@ func (a optionsAnswer) optionsOf(mailClass service) []rateOption {
 
 // bestRate is the offer that describes the parcel best, and the cheapest of
 // those that describe it equally well.
-func (c *consignment) bestRate(mailClass service, options []rateOption) (best ship.Rate, ok bool) {
+func (c *draft) bestRate(mailClass service, options []rateOption) (best ship.Rate, ok bool) {
 	bestRank := -1
 	for _, option := range options {
 		rank := c.rank(mailClass, option)
@@ -151,7 +151,7 @@ func (c *consignment) bestRate(mailClass service, options []rateOption) (best sh
 // rank says how well an offer describes the parcel: 0 is best, -1 is another
 // packaging, or a discount for parcels that are brought to a more distant post
 // office.
-func (c *consignment) rank(mailClass service, option rateOption) int {
+func (c *draft) rank(mailClass service, option rateOption) int {
 	if len(option.Rates) == 0 {
 		return -1
 	}
@@ -187,7 +187,7 @@ const cubicBox = "CP"
 // indicators are the rate indicators that describe the parcel, best first. For
 // a box of the client's own, USPS itself chooses among them when the label is
 // made.
-func (c *consignment) indicators(mailClass service) []string {
+func (c *draft) indicators(mailClass service) []string {
 	switch {
 	case c.box != nil && mailClass.flat == flatEnvelopes:
 		return []string{c.box.express}
@@ -203,8 +203,8 @@ func (c *consignment) indicators(mailClass service) []string {
 
 // rateOf reads an offer. It reports false if the offer lacks an extra service
 // that the order needs.
-func (c *consignment) rateOf(mailClass service, option rateOption) (ship.Rate, bool) {
-	price, ok := money(option.TotalBasePrice)
+func (c *draft) rateOf(mailClass service, option rateOption) (ship.Rate, bool) {
+	price, ok := parseMoney(option.TotalBasePrice)
 	if !ok {
 		return ship.Rate{}, false
 	}

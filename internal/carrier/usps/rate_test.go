@@ -55,7 +55,7 @@ func TestTheOfferIsChosenThatThePurchaseIsChargedBy(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			o := order()
 			tc.change(&o)
-			c, err := consign(o, noon)
+			c, err := newDraft(o, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestThePromiseIsADay(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"totalBasePrice":1,"commitment":`+tc.commitment+`}`), &o); err != nil {
 			t.Fatal(err)
 		}
-		r, ok := (&consignment{}).rateOf(services[0], o)
+		r, ok := (&draft{}).rateOf(services[0], o)
 		at := ""
 		if !r.DeliveryAt.IsZero() {
 			at = r.DeliveryAt.Format(time.RFC3339)
@@ -104,11 +104,11 @@ func TestThePromiseIsADay(t *testing.T) {
 }
 
 func TestContractPricesAreAskedForByTheAccount(t *testing.T) {
-	c, err := consign(order(), noon)
+	c, err := newDraft(order(), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := (&driver{contract: true, account: "42"}).optionsRequest(c)
+	r := (&driver{contract: true, account: "42"}).rateRequest(c)
 	if p := r.PricingOptions[0]; p.PriceType != "CONTRACT" || p.PaymentAccount == nil || p.PaymentAccount.AccountNumber != "42" {
 		t.Errorf("asked for %+v", p)
 	}
@@ -117,7 +117,7 @@ func TestContractPricesAreAskedForByTheAccount(t *testing.T) {
 func TestAQuoteFarAheadAsksForAsFarAsUSPSQuotes(t *testing.T) {
 	o := order()
 	o.ShipDate = "2026-04-15"
-	c, err := consign(o, noon)
+	c, err := newDraft(o, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,13 +36,13 @@ func (e trackingEvent) scan(now time.Time) (ship.Scan, bool) {
 // UTC. An event without a readable time is not ok.
 func (e trackingEvent) occurredAt(now time.Time) (at time.Time, zoneUnknown, ok bool) {
 	at, zoneUnknown, ok = e.moment()
-	return at.UTC(), zoneUnknown, ok && at.Before(now.Add(farAhead))
+	return at.UTC(), zoneUnknown, ok && at.Before(now.Add(ahead))
 }
 
-// farAhead is how much later than now an event may be: no clock in the world is
+// ahead is how much later than now an event may be: no clock in the world is
 // further ahead. An event with a later date has not happened, and would hide
 // everything that does.
-const farAhead = 26 * time.Hour
+const ahead = 26 * time.Hour
 
 func (e trackingEvent) moment() (at time.Time, zoneUnknown, ok bool) {
 	if gmt, _, ok := readTime(string(e.GMTTimestamp)); ok {

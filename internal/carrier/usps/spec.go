@@ -28,10 +28,10 @@ var Spec = carrier.Spec{
 		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
 		{Name: "alert_email", Title: "Alert e-mail", Help: "The address that USPS notifies when it cannot deliver tracking updates to this service, or is about to end the subscription. Optional."},
 	},
-	Services:   serviceList(),
-	Packagings: packagingList(),
+	Services:   specServices(),
+	Packagings: specPackagings(),
 	Formats:    []string{formatPDF, formatPNG},
-	Address:    limits,
+	Address:    addressLimits,
 	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
 	TrackBatch: trackBatch,
 	LookupLag:  time.Minute,
@@ -65,8 +65,8 @@ var Spec = carrier.Spec{
 	Open:      open,
 }
 
-// limits are those of addresses on a label.
-var limits = carrier.AddressLimits{
+// addressLimits are those of addresses on a label.
+var addressLimits = carrier.AddressLimits{
 	Name:    50,
 	Company: 50,
 	City:    28,

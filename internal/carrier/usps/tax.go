@@ -11,7 +11,7 @@ import (
 // taxReferences are the tax identifiers that the form has room for: one of the
 // sender, one of the recipient or importer. The number of a tax scheme is the
 // sender's, whichever party it was given for.
-func (c *consignment) taxReferences(given *ship.Customs, invalid []ship.FieldError) (exporter, importer *customsReference, _ []ship.FieldError) {
+func (c *draft) taxReferences(given *ship.Customs, invalid []ship.FieldError) (exporter, importer *customsReference, _ []ship.FieldError) {
 	limit := maxTaxID
 	if !c.abroad {
 		limit = maxTaxIDAtHome
@@ -51,7 +51,7 @@ func (c *consignment) taxReferences(given *ship.Customs, invalid []ship.FieldErr
 var taxOrder = []string{"ioss", "voec", "arn", "vat", "eori", "gst", "abn", "ird", "ein", "pan", "cnpj", "cpf", "national_id", "passport", "other"}
 
 // taxReference is a tax identifier as the form has it.
-func (c *consignment) taxReference(id *ship.TaxIdentifier) *customsReference {
+func (c *draft) taxReference(id *ship.TaxIdentifier) *customsReference {
 	switch {
 	case id == nil:
 		return nil

@@ -64,15 +64,15 @@ func requestedNumbers(numbers []string) map[string][]string {
 	requested := make(map[string][]string, len(numbers))
 	for _, number := range numbers {
 		stored := withoutRouting(number)
-		if isNumber(stored) && !slices.Contains(requested[stored], number) {
+		if isPlausibleNumber(stored) && !slices.Contains(requested[stored], number) {
 			requested[stored] = append(requested[stored], number)
 		}
 	}
 	return requested
 }
 
-// isNumber reports whether USPS accepts the text as a number.
-func isNumber(number string) bool {
+// isPlausibleNumber reports whether USPS accepts the text as a number.
+func isPlausibleNumber(number string) bool {
 	return len(number) >= 10 && len(number) <= 34 && strings.Trim(number, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
