@@ -13,11 +13,10 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/all"
 )
 
-// mayNameCarriers are the places that know single carriers: their own folders,
-// the two lists, the sandbox's data, and examples in texts.
+// mayNameCarriers are the places that know single carriers, beside their own
+// folders: the two lists, the sandbox's data, and examples in texts.
 var mayNameCarriers = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`carrier/(?:ups|usps|fedex|dhlexpress|sandbox|all)/`,
-	`emulator/(?:ups|usps|fedex|dhlexpress)/`,
+	`carrier/(?:sandbox|all)/`,
 	`cli/emulate\.go$`,            // the list of emulators
 	`api/examples`,                // of requests and answers
 	`store/storetest/sample\.go$`, // of rows
@@ -34,12 +33,16 @@ func isExample(text string) bool { return strings.ContainsAny(text, " =|-") }
 // carriers.
 func TestOnlyItsOwnFolderNamesACarrier(t *testing.T) {
 	t.Parallel()
-	var names []string
+	var names, folders, firstWords []string
 	for _, spec := range all.Specs {
-		names = append(names, spec.Name, spec.Title, strings.ReplaceAll(spec.Name, "_", ""))
+		folder := strings.ReplaceAll(spec.Name, "_", "")
+		names = append(names, spec.Name, spec.Title, folder)
+		folders = append(folders, folder)
+		firstWords = append(firstWords, strings.Fields(spec.Title)[0])
 	}
+	ownFolder := regexp.MustCompile(`^(?:carrier|emulator)/(?:` + strings.Join(folders, "|") + `)/`)
 	named := regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + strings.Join(names, "|") + `)(?:$|[^a-z])`)
-	inIdentifier := regexp.MustCompile(`UPS|USPS|FedEx|DHL`)
+	inIdentifier := regexp.MustCompile(strings.Join(firstWords, "|"))
 
 	files := 0
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -48,7 +51,7 @@ func TestOnlyItsOwnFolderNamesACarrier(t *testing.T) {
 			return err
 		case entry.IsDir(), filepath.Ext(path) != ".go", strings.HasSuffix(path, "_test.go"), strings.HasSuffix(path, "_templ.go"):
 			return nil
-		case mayNameCarriers.MatchString(filepath.ToSlash(path)):
+		case ownFolder.MatchString(filepath.ToSlash(path)), mayNameCarriers.MatchString(filepath.ToSlash(path)):
 			return nil
 		}
 

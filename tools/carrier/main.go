@@ -70,7 +70,7 @@ func run(name, title, root string) error {
 }
 
 // write fills the templates into a folder. A template's name is that of its
-// file; "driver" stands for the package.
+// file.
 func write(folder string, filled names) error {
 	files, err := skeleton.ReadDir("skeleton")
 	if err != nil {
@@ -87,7 +87,7 @@ func write(folder string, filled names) error {
 		}
 
 		content := out.Bytes()
-		name := strings.Replace(strings.TrimSuffix(file.Name(), ".tmpl"), "driver", filled.Package, 1)
+		name := strings.TrimSuffix(file.Name(), ".tmpl")
 		if filepath.Ext(name) == ".go" {
 			if content, err = format.Source(content); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
