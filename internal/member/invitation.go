@@ -235,7 +235,7 @@ func (s *Service) acceptInvitation(ctx context.Context, tx *store.Store, a Actor
 }
 
 // AcceptAs makes the actor a member of the account that invites them, and
-// switches their session to it. The invitation must be theirs.
+// returns the account. The invitation must be theirs.
 func (s *Service) AcceptAs(ctx context.Context, a Actor, token string) (ship.AccountID, error) {
 	invitation, err := s.store.InvitationByHash(ctx, hashOf(token), s.clock())
 	if err != nil {
@@ -246,10 +246,7 @@ func (s *Service) AcceptAs(ctx context.Context, a Actor, token string) (ship.Acc
 	}
 
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		if err := s.acceptInvitation(ctx, tx, a, invitation); err != nil {
-			return err
-		}
-		return tx.SwitchSession(ctx, a.Person.ID, a.Session, invitation.Account)
+		return s.acceptInvitation(ctx, tx, a, invitation)
 	})
 	return invitation.Account, err
 }

@@ -122,7 +122,7 @@ func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microse
 type SignedIn struct {
 	Token   string         // of the session, the value of the cookie; empty while Pending is not
 	Pending string         // give it to SecondFactor together with a code
-	Account ship.AccountID // whose pages are shown; empty after a step-up
+	Account ship.AccountID // used last; empty after a step-up
 	Return  string         // what BeginOIDC was given
 	Expires time.Time      // of the token
 }

@@ -54,8 +54,8 @@ func (s *Service) SetRole(ctx context.Context, a Actor, p ship.PersonID, role Ro
 	})
 }
 
-// Remove ends a membership, and the person's sessions in the account. The last
-// owner stays.
+// Remove ends a membership, and the person's sessions that used the account last.
+// Other sessions of theirs no longer open it. The last owner stays.
 func (s *Service) Remove(ctx context.Context, a Actor, p ship.PersonID) error {
 	return s.changeMember(ctx, a, p, true, func(tx *store.Store, member store.Member) (Entry, error) {
 		entry := Entry{

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -39,23 +40,39 @@ func truncateText(s string, n int) string {
 	return s[:n]
 }
 
-// Authenticate returns who holds the session's token. It is ship.Forbidden
-// with the code "not_signed_in" if nobody does. It reads the session every time:
-// one that was ended is over at once.
+// Authenticate returns who holds the session's token, in the account that they
+// used last. It is ship.Forbidden with the code "not_signed_in" if nobody does.
+// It reads the session every time: one that was ended is over at once.
 func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (Actor, error) {
+	return s.AuthenticateIn(ctx, token, "", from)
+}
+
+// AuthenticateIn is Authenticate in an account of the person: the actor's role
+// is the one they have there. It is ship.NotFound if they are not a member of
+// the account, whether or not it exists. The session remembers the account as
+// the one used last.
+func (s *Service) AuthenticateIn(ctx context.Context, token string, account ship.AccountID, from Origin) (Actor, error) {
 	now := s.clock()
-	found, err := s.store.SessionByHash(ctx, hashOf(token), now, now.Add(-idleTimeout))
+	found, err := s.store.SessionByHash(ctx, hashOf(token), account, now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
-		return Actor{}, ship.Coded(ship.Forbidden, "not_signed_in", "you are not signed in")
+		return Actor{}, notSignedIn()
 	}
 	if err != nil {
 		return Actor{}, err
 	}
 
-	// The time last seen is not written with every request.
 	session := found.Session
-	if now.Sub(session.SeenAt) >= touchEvery {
-		if err := s.store.TouchSession(ctx, session.ID, now, from.Addr); err != nil {
+	if found.Role == "" {
+		if account == "" {
+			return Actor{}, notSignedIn()
+		}
+		return Actor{}, ship.Errorf(ship.NotFound, "no such account")
+	}
+	account = cmp.Or(account, session.Account)
+
+	// The time last seen is not written with every request.
+	if now.Sub(session.SeenAt) >= touchEvery || account != session.Account {
+		if err := s.store.TouchSession(ctx, session.ID, account, now, from.Addr); err != nil {
 			return Actor{}, err
 		}
 	}
@@ -64,13 +81,17 @@ func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (
 	from.Token = ""
 	return Actor{
 		Person:     personOf(found.Person),
-		Account:    session.Account,
+		Account:    account,
 		Role:       Role(found.Role),
 		Session:    session.ID,
 		From:       from,
 		FreshUntil: session.ProvedAt.Add(freshDuration),
 		now:        now,
 	}, nil
+}
+
+func notSignedIn() error {
+	return ship.Coded(ship.Forbidden, "not_signed_in", "you are not signed in")
 }
 
 // A Session is one browser that is signed in.
@@ -147,8 +168,8 @@ func (s *Service) RevokeOtherSessions(ctx context.Context, a Actor) (n int, err 
 }
 
 // RevokeSessionsOf ends all sessions of a member of the actor's account, and
-// reports how many. They end in the member's other accounts too: a session can
-// change between them.
+// reports how many. They end in the member's other accounts too: a session is for
+// all of them.
 func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p ship.PersonID) (n int, err error) {
 	if err := a.Allow(ManageMembers); err != nil {
 		return 0, err
@@ -190,15 +211,4 @@ func (s *Service) Accounts(ctx context.Context, a Actor) ([]Membership, error) {
 		list[i] = Membership{Account: row.Account, Name: row.Name, Role: Role(row.Role)}
 	}
 	return list, err
-}
-
-// SwitchAccount makes the actor's session show another of their accounts;
-// ship.NotFound if they do not belong to it.
-func (s *Service) SwitchAccount(ctx context.Context, a Actor, to ship.AccountID) error {
-	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		if _, _, err := tx.Member(ctx, to, a.Person.ID); err != nil {
-			return err
-		}
-		return tx.SwitchSession(ctx, a.Person.ID, a.Session, to)
-	})
 }

@@ -155,7 +155,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 	wantCode(t, err, "not_signed_in")
 }
 
-func TestASessionShowsOneOfThePersonsAccounts(t *testing.T) {
+func TestASessionIsForAllAccountsOfThePerson(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.setUp(t)
@@ -167,13 +167,38 @@ func TestASessionShowsOneOfThePersonsAccounts(t *testing.T) {
 	}
 	me := f.as(t, in.Token)
 	if list, err := f.Accounts(t.Context(), me); err != nil || len(list) != 2 || me.Account != ada.Account {
-		t.Fatalf("accounts %v, shown is %s: %v", list, me.Account, err)
+		t.Fatalf("accounts %v, the first is %s: %v", list, me.Account, err)
 	}
-	if err := f.SwitchAccount(t.Context(), me, other); err != nil || f.as(t, in.Token).Account != other {
-		t.Errorf("the other account is not shown: %v", err)
+
+	f.pass(time.Second)
+	there, err := f.AuthenticateIn(t.Context(), in.Token, other, here)
+	if err != nil || there.Account != other || there.Session != me.Session || f.as(t, in.Token).Account != other {
+		t.Errorf("in the other account: %+v: %v", there, err)
 	}
-	if err := f.SwitchAccount(t.Context(), me, strange); ship.KindOf(err) != ship.NotFound || f.as(t, in.Token).Account != other {
-		t.Errorf("a strange account is shown: %v", err)
+
+	nobodys, _ := ship.ParseAccountID("nothing")
+	for _, id := range []ship.AccountID{strange, nobodys, "nothing", ship.NewAccountID(0, f.clock())} {
+		f.pass(time.Second)
+		_, err := f.AuthenticateIn(t.Context(), in.Token, id, here)
+		if ship.KindOf(err) != ship.NotFound || f.as(t, in.Token).Account != other {
+			t.Errorf("in %s, which is not theirs: %v", id, err)
+		}
+	}
+	_, err = f.AuthenticateIn(t.Context(), "nobody's", ada.Account, here)
+	wantCode(t, err, "not_signed_in")
+}
+
+func TestTheRoleIsTheOneInTheAccount(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.setUp(t)
+	bob, token := f.joined(t, ada, "bob@example.com", Viewer)
+	other := f.newAccount(t, "Other", bob)
+
+	for account, want := range map[ship.AccountID]Role{ada.Account: Viewer, other: Owner} {
+		if a, err := f.AuthenticateIn(t.Context(), token, account, here); err != nil || a.Role != want {
+			t.Errorf("in %s: %s, %v; want %s", account, a.Role, err, want)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ type sessionStart struct {
 	from         Origin
 	failedBefore int                         // wrong passwords before
 	provedAt     time.Time                   // when the person was last asked; zero for now
-	account      ship.AccountID              // whose pages to show, one that the person belongs to; empty for the first
+	account      ship.AccountID              // where the session starts, one that the person belongs to; empty for the first
 	prepare      func(tx *store.Store) error // what must happen before, in the same transaction; may be nil
 	finish       func(tx *store.Store) error // ends the ceremony that led here, in the same transaction; may be nil
 }

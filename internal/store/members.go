@@ -152,7 +152,8 @@ WITH ended_sessions AS (
 )
 DELETE FROM members WHERE account_id = @account AND person_id = @person`
 
-// RemoveMember ends a membership and the sessions in the account.
+// RemoveMember ends a membership, and the person's sessions that used the account
+// last.
 func (s *Store) RemoveMember(ctx context.Context, account ship.AccountID, person ship.PersonID) error {
 	_, err := s.run(ctx, sqlRemoveMember, memberArgs(account, person))
 	return err

@@ -173,14 +173,14 @@ func TestASessionRemembersWhereItWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := now().Add(time.Minute)
-	if err := f.TouchSession(t.Context(), s.ID, at, netip.MustParseAddr("::ffff:192.0.2.7")); err != nil {
+	if err := f.TouchSession(t.Context(), s.ID, s.Account, at, netip.MustParseAddr("::ffff:192.0.2.7")); err != nil {
 		t.Fatal(err)
 	}
-	in, err := f.SessionByHash(t.Context(), s.Hash, now(), now().Add(-time.Hour))
+	in, err := f.SessionByHash(t.Context(), s.Hash, "", now(), now().Add(-time.Hour))
 	if err != nil || fmt.Sprint(in.Session.Addr) != "192.0.2.7" || !in.Session.SeenAt.Equal(at) || in.Role != "owner" || in.Person.Email != members[0].Person.Email {
 		t.Errorf("session %+v: %v", in, err)
 	}
-	if _, err := f.SessionByHash(t.Context(), s.Hash, now().Add(2*time.Hour), now()); ship.KindOf(err) != ship.NotFound {
+	if _, err := f.SessionByHash(t.Context(), s.Hash, "", now().Add(2*time.Hour), now()); ship.KindOf(err) != ship.NotFound {
 		t.Errorf("a session that is over: %v", err)
 	}
 }

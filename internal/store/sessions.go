@@ -16,7 +16,7 @@ type Session struct {
 	ID        ship.SessionID
 	Hash      [32]byte // of its token
 	Person    ship.PersonID
-	Account   ship.AccountID
+	Account   ship.AccountID // used last
 	Method    string
 	Addr      netip.Addr
 	Agent     string
@@ -70,24 +70,33 @@ func scanSession(r pgx.Row, further ...any) (Session, error) {
 	return session, err
 }
 
-// A SignedIn is a session with its person and their role in its account.
+// A SignedIn is a session with its person and their role in one account.
 type SignedIn struct {
 	Session Session
 	Person  Person // without secrets
-	Role    string
+	Role    string // in the account that was asked for; empty if they are not a member of it
 }
 
+// sqlSessionByHash returns the session with an empty role if its person is not a
+// member of the account.
 const sqlSessionByHash = `
-SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, m.role
+SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, coalesce(m.role, '')
 FROM sessions s
 JOIN people p ON p.id = s.person_id
-JOIN members m ON m.account_id = s.current_account_id AND m.person_id = s.person_id
+LEFT JOIN members m ON m.account_id = coalesce(@account, s.current_account_id) AND m.person_id = s.person_id
 WHERE s.token_hash = @hash AND s.expires_at > @now AND s.last_seen_at > @idle`
 
-// SessionByHash returns the session of a token, unless it is over or was last
-// seen before idle; then it is ship.NotFound.
-func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time.Time) (SignedIn, error) {
-	row := s.system().QueryRow(ctx, sqlSessionByHash, pgx.NamedArgs{"hash": hash[:], "now": now, "idle": idle})
+// SessionByHash returns the session of a token, with the person's role in the
+// account, or in the one they used last if account is empty. It is ship.NotFound
+// if the session is over or was last seen before idle.
+func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.AccountID, now, idle time.Time) (SignedIn, error) {
+	row := s.system().QueryRow(ctx, sqlSessionByHash, pgx.NamedArgs{
+		"hash":    hash[:],
+		"account": null(account),
+		"now":     now,
+		"idle":    idle,
+	})
+
 	var person Person
 	var role string
 	session, err := scanSession(row, &person.Email, &person.Name, &person.CreatedAt, &role)
@@ -102,12 +111,18 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time
 }
 
 const sqlTouchSession = `
-UPDATE sessions SET last_seen_at = @at, remote_address = @address
+UPDATE sessions SET last_seen_at = @at, remote_address = @address, current_account_id = @account
 WHERE id = @id AND last_seen_at < @at`
 
-// TouchSession records that a session was used, and from where.
-func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Time, from netip.Addr) error {
-	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": id, "at": at, "address": nullAddr(from)})
+// TouchSession records that a session was used, in which account, and from
+// where.
+func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, account ship.AccountID, at time.Time, from netip.Addr) error {
+	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{
+		"id":      id,
+		"account": account,
+		"at":      at,
+		"address": nullAddr(from),
+	})
 	return err
 }
 
@@ -128,16 +143,6 @@ func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.
 
 func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": id, "person": person}
-}
-
-const sqlSwitchSession = `UPDATE sessions SET current_account_id = @account WHERE id = @id AND person_id = @person`
-
-// SwitchSession has a session show another account of its person.
-func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID) error {
-	args := sessionArgs(person, id)
-	args["account"] = account
-	_, err := s.run(ctx, sqlSwitchSession, args)
-	return err
 }
 
 const sqlSessions = `

@@ -18,8 +18,8 @@ import (
 
 func (s *Web) attentionRoutes() []route {
 	return []route{
-		get("/app/{mode}/attention", member.ViewShipments, s.attention),
-		get("/app/{mode}/attention.csv", member.ExportShipments, s.attentionCSV),
+		get("/app/{account}/{mode}/attention", member.ViewShipments, s.attention),
+		get("/app/{account}/{mode}/attention.csv", member.ExportShipments, s.attentionCSV),
 	}
 }
 
@@ -107,7 +107,7 @@ func (p attentionPage) Address(path, kind, cursor string) string {
 // are too many to count.
 const clippedSize = 10
 
-// attention handles GET /app/{mode}/attention.
+// attention handles GET /app/{account}/{mode}/attention.
 func (s *Web) attention(v *visit) error {
 	frame := v.frame("Needs attention", "attention")
 	counts := frame.Attention
@@ -157,7 +157,7 @@ func (s *Web) attention(v *visit) error {
 	return v.show(http.StatusOK, attentionPageView(frame, page))
 }
 
-// attentionCSV handles GET /app/{mode}/attention.csv.
+// attentionCSV handles GET /app/{account}/{mode}/attention.csv.
 func (s *Web) attentionCSV(v *visit) error {
 	// The limit is that of each kind.
 	list, err := v.listNeeds(v.query("kind"), "", csvLimit/20)
@@ -244,9 +244,9 @@ func (v *visit) failedNeeds(page needPage) (list []need, err error) {
 		return nil, err
 	}
 
-	// Only the mode matters to the addresses; a complete frame would count the
-	// needs again.
-	addresses := frame{Live: v.live}
+	// Only the account and the mode matter to the addresses; a complete frame
+	// would count the needs again.
+	addresses := frame{Live: v.live, Who: v.who}
 	for _, shipment := range found {
 		item := v.shipmentNeed(shipment)
 		item.Word = labelWord(shipment.State)

@@ -145,7 +145,7 @@ func (v *visit) actors() ([]choiceGroup, error) {
 	return []choiceGroup{people, apiKeys}, nil
 }
 
-// audit handles GET /app/{mode}/audit.
+// audit handles GET /app/{account}/{mode}/audit.
 func (s *Web) audit(v *visit) error {
 	page, filter := v.auditFilter()
 	list, next, err := s.Member.Audit(v.ctx(), v.who.Actor, filter)
@@ -168,7 +168,7 @@ func (s *Web) audit(v *visit) error {
 	return v.show(http.StatusOK, auditPage(frame, page))
 }
 
-// auditCSV handles GET /app/{mode}/audit.csv.
+// auditCSV handles GET /app/{account}/{mode}/audit.csv.
 func (s *Web) auditCSV(v *visit) error {
 	_, filter := v.auditFilter()
 	filter.Limit = 200

@@ -37,7 +37,7 @@ func TestTheAuditLogIsFilteredByWho(t *testing.T) {
 		{"&by=somebody", false, false, false},
 		{"&target=two", false, true, false},
 	} {
-		w := b.send(member.Developer, "/app/test/audit?action=box."+tc.query, nil, "HX-Request", "true")
+		w := b.send(member.Developer, b.home+"/audit?action=box."+tc.query, nil, "HX-Request", "true")
 		page := w.Body.String()
 		for shown, want := range map[string]bool{
 			"Dana Whitfield &lt;dana@example.com&gt;": tc.one, "&lt;i&gt;shop (" + key.Hint + ")": tc.two, "shop/&lt;b&gt;2": tc.two,
@@ -48,10 +48,10 @@ func TestTheAuditLogIsFilteredByWho(t *testing.T) {
 			}
 		}
 	}
-	if page := b.send(member.Developer, "/app/test/audit", nil).Body.String(); !strings.Contains(page, `<option value="`+string(key.ID)+`">`) || !strings.Contains(page, ">Sam Ortiz</option>") {
+	if page := b.send(member.Developer, b.home+"/audit", nil).Body.String(); !strings.Contains(page, `<option value="`+string(key.ID)+`">`) || !strings.Contains(page, ">Sam Ortiz</option>") {
 		t.Errorf("the page offers neither the key nor the people:\n%s", page)
 	}
-	w := b.send(member.Developer, "/app/test/audit.csv?by="+string(key.ID), nil)
+	w := b.send(member.Developer, b.home+"/audit.csv?by="+string(key.ID), nil)
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.Body.String(), "\ufeff"))).ReadAll()
 	b.must(err)
 	if n := len(rows[0]); len(rows) != 2 || strings.Join(rows[0][n-2:], ",") != "by,key" || strings.Join(rows[1][n-2:], ",") != "API key,"+string(key.ID) {

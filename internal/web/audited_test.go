@@ -87,7 +87,7 @@ func (b *auditBench) entries() []member.AuditEntry {
 func (b *auditBench) tenant() ship.Tenant { return ship.Tenant{Account: b.owner.ID} }
 
 func (b *auditBench) post(path string, pairs ...string) answered {
-	return b.send(member.Owner, "/app/test/"+path, form(pairs...))
+	return b.send(member.Owner, b.home+"/"+path, form(pairs...))
 }
 
 type answered = *httptest.ResponseRecorder
@@ -116,7 +116,7 @@ func (b *auditBench) keySteps() []auditStep {
 		{"settings.logo_changed", func() answered {
 			var file bytes.Buffer
 			b.must(png.Encode(&file, image.NewGray(image.Rect(0, 0, 30, 10))))
-			return b.upload(member.Owner, "/app/test/settings/logo", "logo", file.Bytes())
+			return b.upload(member.Owner, b.home+"/settings/logo", "logo", file.Bytes())
 		}},
 		{"settings.logo_removed", func() answered { return b.post("settings/logo", "do", "remove") }},
 		{"box.added", func() answered {
@@ -348,12 +348,12 @@ func TestALiveConnectionNeedsAKeyFromOutsideTheDatabase(t *testing.T) {
 		Specs:         b.web.Account.Specs(),
 	})
 
-	for _, a := range []answered{b.send(member.Owner, "/app/live/connect/acme", nil), b.send(member.Owner, "/app/live/connect/acme", url.Values{"api_key": {"s"}})} {
+	for _, a := range []answered{b.send(member.Owner, b.liveHome+"/connect/acme", nil), b.send(member.Owner, b.liveHome+"/connect/acme", url.Values{"api_key": {"s"}})} {
 		if body := a.Body.String(); !strings.Contains(body, "Live carrier credentials need an encryption key that is not in the database") || !strings.Contains(body, "openssl rand -base64 32") {
 			t.Errorf("%d:\n%s", a.Code, body)
 		}
 	}
-	if a := b.send(member.Owner, "/app/test/connect/acme", nil); a.Code != http.StatusOK || strings.Contains(a.Body.String(), "SECRET_KEY") {
+	if a := b.send(member.Owner, b.home+"/connect/acme", nil); a.Code != http.StatusOK || strings.Contains(a.Body.String(), "SECRET_KEY") {
 		t.Error("a test connection needs a key too")
 	}
 }

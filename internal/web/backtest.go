@@ -69,7 +69,7 @@ func thousands(n int) string {
 	return digits
 }
 
-// backtestPage handles GET /app/{mode}/routing/backtest.
+// backtestPage handles GET /app/{account}/{mode}/routing/backtest.
 func (s *Web) backtestPage(v *visit) error {
 	page, _, err := v.backtestForm()
 	if err != nil {
@@ -121,8 +121,9 @@ func (v *visit) backtestForm() (page backtestView, book routing.Book, err error)
 	return page, desk.Published.Rules, nil
 }
 
-// backtest handles POST /app/{mode}/routing/backtest. A script that asks for a
-// stream gets a line of JSON for every step, and the result in the last.
+// backtest handles POST /app/{account}/{mode}/routing/backtest. A script that
+// asks for a stream gets a line of JSON for every step, and the result in the
+// last.
 func (s *Web) backtest(v *visit) error {
 	page, book, err := v.backtestForm()
 	if err != nil {
@@ -197,8 +198,8 @@ func (v *visit) writeLine(line map[string]any) {
 	_ = http.NewResponseController(v.w).Flush() // unflushed, it is sent with the next line
 }
 
-// backtestCSV handles POST /app/{mode}/routing/backtest.csv: every shipment
-// that would be bought differently.
+// backtestCSV handles POST /app/{account}/{mode}/routing/backtest.csv: every
+// shipment that would be bought differently.
 func (s *Web) backtestCSV(v *visit) error {
 	page, book, err := v.backtestForm()
 	if err != nil {

@@ -130,7 +130,7 @@ func (p batchView) address(path, show string, after int) string {
 	return path + "?" + query.Encode()
 }
 
-// batch handles GET /app/{mode}/batches/{id}.
+// batch handles GET /app/{account}/{mode}/batches/{id}.
 func (s *Web) batch(v *visit) error {
 	current, err := v.batchOf()
 	if err != nil {
@@ -346,8 +346,8 @@ func (r rowView) Inputs() []input {
 	return append(invalid, valid...)
 }
 
-// changeBatch handles POST /app/{mode}/batches/{id}: it buys the batch, retries
-// the lines that were not sold, or discards it.
+// changeBatch handles POST /app/{account}/{mode}/batches/{id}: it buys the batch,
+// retries the lines that were not sold, or discards it.
 func (s *Web) changeBatch(v *visit) error {
 	current, err := v.batchOf()
 	if err != nil {

@@ -72,7 +72,7 @@ func (b *bench) uploadAs(role member.Role, name string, data []byte) *httptest.R
 	_, err = part.Write(data)
 	b.must(err)
 	b.must(m.Close())
-	r := httptest.NewRequest(http.MethodPost, testBase+"/app/test/batches", &body)
+	r := httptest.NewRequest(http.MethodPost, testBase+b.home+"/batches", &body)
 	r.Header.Set("Content-Type", m.FormDataContentType())
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
@@ -120,7 +120,7 @@ func TestWhatAFileSaysNeverRuns(t *testing.T) {
 	b.must(err)
 	b.must(b.web.Batch.Check(t.Context(), tenant, id, got.ColumnMapping))
 	b.workBatch(tenant, id)
-	inert(t, "list", b.send(member.Owner, "/app/test/batches", nil).Body.String())
+	inert(t, "list", b.send(member.Owner, b.home+"/batches", nil).Body.String())
 	for _, page := range []string{path, path + "?show=all", path + "?show=all&after=40", path + "/rows/1", path + "/rows/2", path + "/rows/30"} {
 		inert(t, page, b.send(member.Owner, page, nil).Body.String())
 	}
@@ -137,7 +137,7 @@ func TestResultsOpenAsText(t *testing.T) {
 	id := b.batch(tenant, text)
 	b.must(b.web.Batch.Buy(t.Context(), tenant, id, "pdf"))
 	b.workBatch(tenant, id)
-	w := b.send(member.Owner, "/app/test/batches/"+string(id)+"/results.csv", nil)
+	w := b.send(member.Owner, b.home+"/batches/"+string(id)+"/results.csv", nil)
 	lines, err := csv.NewReader(w.Body).ReadAll()
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%v %v", lines, err)
@@ -230,7 +230,7 @@ func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
 	b.workBatch(tenant, id)
 
 	page := b.send(member.Shipper, path+"?show=skipped", nil).Body.String()
-	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Purchase.TrackingNumber, "/app/test/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Purchase.Carrier), "Ship again"} {
+	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Purchase.TrackingNumber, b.home + "/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Purchase.Carrier), "Ship again"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -249,7 +249,7 @@ func TestTryAgainCountsOnlyWhatItTries(t *testing.T) {
 	second := b.batch(tenant, threeOrders+"A-4,FAULT REFUSE,3 Main St,Austin,TX,78701,US,1\n")
 	b.buyBatch(threeOrders, "pdf")
 
-	path := "/app/test/batches/" + string(second)
+	path := b.home + "/batches/" + string(second)
 	if w := b.send(member.Shipper, path, form("do", "buy", "format", "pdf")); w.Code != http.StatusSeeOther {
 		t.Fatalf("buy: %d %s", w.Code, w.Body)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/batch"
 )
 
-// mapBatch handles POST /app/{mode}/batches/{id}/columns.
+// mapBatch handles POST /app/{account}/{mode}/batches/{id}/columns.
 func (s *Web) mapBatch(v *visit) error {
 	current, err := v.batchOf()
 	if err != nil {

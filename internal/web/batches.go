@@ -16,23 +16,23 @@ import (
 )
 
 func (s *Web) batchRoutes() []route {
-	upload := post("/app/{mode}/batches", member.BuyShipments, s.uploadBatch)
+	upload := post("/app/{account}/{mode}/batches", member.BuyShipments, s.uploadBatch)
 	upload.most = batch.MaxBytes + maxForm
 
 	return []route{
 		upload,
-		get("/app/{mode}/batches", member.ViewShipments, s.batches),
-		get("/app/{mode}/batches.csv", member.ExportShipments, s.batchesCSV),
-		get("/app/{mode}/batches/template.csv", member.ViewShipments, s.batchTemplate),
-		get("/app/{mode}/batches/{id}", member.ViewShipments, s.batch),
-		keeping(post("/app/{mode}/batches/{id}", member.BuyShipments, s.changeBatch)),
-		keeping(post("/app/{mode}/batches/{id}/columns", member.BuyShipments, s.mapBatch)),
-		get("/app/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.batchRow),
-		keeping(post("/app/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.changeRow)),
-		get("/app/{mode}/batches/{id}/labels.pdf", member.PrintLabels, s.batchPDF),
-		get("/app/{mode}/batches/{id}/labels.zpl", member.PrintLabels, s.batchZPL),
-		get("/app/{mode}/batches/{id}/documents.pdf", member.PrintLabels, s.batchDocuments),
-		get("/app/{mode}/batches/{id}/results.csv", member.ExportShipments, s.batchResults),
+		get("/app/{account}/{mode}/batches", member.ViewShipments, s.batches),
+		get("/app/{account}/{mode}/batches.csv", member.ExportShipments, s.batchesCSV),
+		get("/app/{account}/{mode}/batches/template.csv", member.ViewShipments, s.batchTemplate),
+		get("/app/{account}/{mode}/batches/{id}", member.ViewShipments, s.batch),
+		keeping(post("/app/{account}/{mode}/batches/{id}", member.BuyShipments, s.changeBatch)),
+		keeping(post("/app/{account}/{mode}/batches/{id}/columns", member.BuyShipments, s.mapBatch)),
+		get("/app/{account}/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.batchRow),
+		keeping(post("/app/{account}/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.changeRow)),
+		get("/app/{account}/{mode}/batches/{id}/labels.pdf", member.PrintLabels, s.batchPDF),
+		get("/app/{account}/{mode}/batches/{id}/labels.zpl", member.PrintLabels, s.batchZPL),
+		get("/app/{account}/{mode}/batches/{id}/documents.pdf", member.PrintLabels, s.batchDocuments),
+		get("/app/{account}/{mode}/batches/{id}/results.csv", member.ExportShipments, s.batchResults),
 	}
 }
 
@@ -69,7 +69,7 @@ func (p batchList) address(path, state, cursor string) string {
 	return path + "?" + query.Encode()
 }
 
-// batches handles GET /app/{mode}/batches.
+// batches handles GET /app/{account}/{mode}/batches.
 func (s *Web) batches(v *visit) error { return v.showBatches(http.StatusOK, problems{}) }
 
 // showBatches answers with the list, and what is wrong with an upload.
@@ -95,7 +95,7 @@ func (v *visit) showBatches(status int, invalid problems) error {
 	return v.show(status, batchesPage(v.frame("Batches", "batches"), page))
 }
 
-// batchesCSV handles GET /app/{mode}/batches.csv.
+// batchesCSV handles GET /app/{account}/{mode}/batches.csv.
 func (s *Web) batchesCSV(v *visit) error {
 	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to fix", "skipped", "pending", "bought", "paid")
 
@@ -132,7 +132,7 @@ func (s *Web) batchesCSV(v *visit) error {
 	return nil
 }
 
-// batchTemplate handles GET /app/{mode}/batches/template.csv.
+// batchTemplate handles GET /app/{account}/{mode}/batches/template.csv.
 func (s *Web) batchTemplate(v *visit) error {
 	titles := make([]string, len(batch.Fields))
 	for i, field := range batch.Fields {
@@ -146,7 +146,7 @@ func (s *Web) batchTemplate(v *visit) error {
 	return nil
 }
 
-// uploadBatch handles POST /app/{mode}/batches.
+// uploadBatch handles POST /app/{account}/{mode}/batches.
 func (s *Web) uploadBatch(v *visit) error {
 	var uploaded batch.Batch
 	name, data, err := v.upload("file")

@@ -16,10 +16,10 @@ import (
 // printed are the label formats of a batch to choose from.
 var printed = []choice{{"pdf", "PDF, any printer"}, {"zpl", "ZPL, label printer"}}
 
-// batchPDF handles GET /app/{mode}/batches/{id}/labels.pdf.
+// batchPDF handles GET /app/{account}/{mode}/batches/{id}/labels.pdf.
 func (s *Web) batchPDF(v *visit) error { return v.batchLabels(label.PDF) }
 
-// batchZPL handles GET /app/{mode}/batches/{id}/labels.zpl.
+// batchZPL handles GET /app/{account}/{mode}/batches/{id}/labels.zpl.
 func (s *Web) batchZPL(v *visit) error { return v.batchLabels(label.ZPL) }
 
 // batchLabels sends the labels of a batch in one file. The address says which
@@ -53,8 +53,8 @@ func (v *visit) batchLabels(format label.Format) error {
 	return nil
 }
 
-// batchDocuments handles GET /app/{mode}/batches/{id}/documents.pdf: the customs
-// documents of the labels that are in one file.
+// batchDocuments handles GET /app/{account}/{mode}/batches/{id}/documents.pdf:
+// the customs documents of the labels that are in one file.
 func (s *Web) batchDocuments(v *visit) error {
 	current, err := v.batchOf()
 	if err != nil {

@@ -20,7 +20,7 @@ func (b *bench) buyBatch(text, format string) (path string, id ship.BatchID) {
 	b.Helper()
 	tenant := ship.Tenant{Account: b.owner.ID}
 	id = b.batch(tenant, text)
-	path = "/app/test/batches/" + string(id)
+	path = b.home + "/batches/" + string(id)
 	if w := b.send(member.Shipper, path, form("do", "buy", "format", format)); w.Code != http.StatusSeeOther {
 		b.Fatalf("buy: %d %s", w.Code, w.Body)
 	}
@@ -73,7 +73,7 @@ func TestALabelThatDoesNotFitIsNamedBeforeTheFile(t *testing.T) {
 	b.must(err)
 	notified := b.send(member.Shipper, path+"/labels.pdf?part=1", nil)
 	page := notified.Body.String()
-	for _, want := range []string{"1 label cannot be printed as PDF", "A-2", "/app/test/shipments/" + string(rows[1].Shipment), "Print the other 2", "sold this label in a format that cannot be converted to PDF", "labels.zpl?lines=2"} {
+	for _, want := range []string{"1 label cannot be printed as PDF", "A-2", b.home + "/shipments/" + string(rows[1].Shipment), "Print the other 2", "sold this label in a format that cannot be converted to PDF", "labels.zpl?lines=2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%d: the page does not say %q", notified.Code, want)
 		}
@@ -112,11 +112,11 @@ func TestABatchIsBoughtForThePrinterThatIsChosen(t *testing.T) {
 		t.Errorf("the carrier was asked for %q", sh.Order.LabelFormat)
 	}
 	next := b.batch(ship.Tenant{Account: b.owner.ID}, strings.ReplaceAll(threeOrders, "A-", "B-"))
-	page := b.send(member.Shipper, "/app/test/batches/"+string(next), nil).Body.String()
+	page := b.send(member.Shipper, b.home+"/batches/"+string(next), nil).Body.String()
 	if !strings.Contains(page, `<option value="zpl" selected>`) {
 		t.Error("the next batch forgets the printer")
 	}
-	if w := b.send(member.Shipper, "/app/test/batches/"+string(next), form("do", "buy", "format", "gif")); w.Code != http.StatusUnprocessableEntity {
+	if w := b.send(member.Shipper, b.home+"/batches/"+string(next), form("do", "buy", "format", "gif")); w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a format that is none: %d", w.Code)
 	}
 }

@@ -29,8 +29,8 @@ func (v *visit) rowOf() (rowView, error) {
 	return list[0], nil
 }
 
-// batchRow handles GET /app/{mode}/batches/{id}/rows/{n}: the form that corrects
-// a line or, with ?shut, the line without it.
+// batchRow handles GET /app/{account}/{mode}/batches/{id}/rows/{n}: the form that
+// corrects a line or, with ?shut, the line without it.
 func (s *Web) batchRow(v *visit) error {
 	row, err := v.rowOf()
 	if err != nil {
@@ -58,8 +58,8 @@ func (v *visit) showRow(status int, row rowView, changed bool) error {
 	return v.show(status, batchRowPart(frame, row, &summary))
 }
 
-// changeRow handles POST /app/{mode}/batches/{id}/rows/{n}: it corrects a line,
-// skips it, or ships its order again.
+// changeRow handles POST /app/{account}/{mode}/batches/{id}/rows/{n}: it corrects
+// a line, skips it, or ships its order again.
 func (s *Web) changeRow(v *visit) error {
 	shown, err := v.rowOf()
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Web) changeRow(v *visit) error {
 	return v.showRow(http.StatusOK, changed, true)
 }
 
-// batchResults handles GET /app/{mode}/batches/{id}/results.csv: the file as it
-// was uploaded, with the result of each line.
+// batchResults handles GET /app/{account}/{mode}/batches/{id}/results.csv: the
+// file as it was uploaded, with the result of each line.
 func (s *Web) batchResults(v *visit) error {
 	current, err := v.batchOf()
 	if err != nil {

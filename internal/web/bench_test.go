@@ -47,6 +47,9 @@ type bench struct {
 	owner  ship.Account
 	tokens map[member.Role]string // of people of the account, signed in
 
+	home     string // address of the account's pages in test mode
+	liveHome string // the same in live mode
+
 	database     string                                 // its address
 	shippingWith func(shipping.Waits) *shipping.Service // over the same database
 }
@@ -110,6 +113,8 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.web = New(c)
 	t.Cleanup(b.web.Stop)
 	b.owner = b.account("Northwind Supply")
+	b.home = modePath(b.owner.ID, false)
+	b.liveHome = modePath(b.owner.ID, true)
 	b.people()
 	return b
 }

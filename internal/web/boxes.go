@@ -16,7 +16,7 @@ type boxList struct {
 	Wrong problems
 }
 
-// boxes handles GET /app/{mode}/boxes.
+// boxes handles GET /app/{account}/{mode}/boxes.
 func (s *Web) boxes(v *visit) error {
 	return v.showBoxes(http.StatusOK, boxList{Unit: string(v.who.Account.Units.Length)})
 }
@@ -30,7 +30,7 @@ func (v *visit) showBoxes(status int, page boxList) error {
 	return v.show(status, boxesPage(v.frame("Boxes", "shipments"), page))
 }
 
-// addBox handles POST /app/{mode}/boxes.
+// addBox handles POST /app/{account}/{mode}/boxes.
 func (s *Web) addBox(v *visit) error {
 	page := boxList{
 		Name:  v.form("name"),
@@ -59,7 +59,7 @@ func (s *Web) addBox(v *visit) error {
 	return v.redirect(v.to("boxes"), "saved")
 }
 
-// removeBox handles POST /app/{mode}/boxes/{id}/remove.
+// removeBox handles POST /app/{account}/{mode}/boxes/{id}/remove.
 func (s *Web) removeBox(v *visit) error {
 	id, ok := ship.ParseBoxID(v.r.PathValue("id"))
 	if !ok {

@@ -23,7 +23,7 @@ type carrierList struct {
 	Limits      map[ship.ConnectionID]limit
 }
 
-// carriers handles GET /app/{mode}/carriers.
+// carriers handles GET /app/{account}/{mode}/carriers.
 func (s *Web) carriers(v *visit) error {
 	page := carrierList{
 		Specs:  s.Account.Specs(),
@@ -83,7 +83,7 @@ func (v *visit) emptyConnectForm() (connectForm, error) {
 	return connectForm{}, errNoPage
 }
 
-// connectPage handles GET /app/{mode}/connect/{carrier}.
+// connectPage handles GET /app/{account}/{mode}/connect/{carrier}.
 func (s *Web) connectPage(v *visit) error {
 	page, err := v.emptyConnectForm()
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Web) connectPage(v *visit) error {
 	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+page.Spec.Title, "carriers"), page))
 }
 
-// connect handles POST /app/{mode}/connect/{carrier}: the connection is checked
-// at once, and stored unless the carrier refuses the credentials.
+// connect handles POST /app/{account}/{mode}/connect/{carrier}: the connection is
+// checked at once, and stored unless the carrier refuses the credentials.
 func (s *Web) connect(v *visit) error {
 	page, err := v.emptyConnectForm()
 	if err != nil {
@@ -175,7 +175,7 @@ type connectionView struct {
 	Advice []account.Finding // about credentials that were refused and not stored
 }
 
-// connection handles GET /app/{mode}/carriers/{id}.
+// connection handles GET /app/{account}/{mode}/carriers/{id}.
 func (s *Web) connection(v *visit) error {
 	connection, spec, err := v.connectionOf()
 	if err != nil {
@@ -194,7 +194,7 @@ func (v *visit) showConnection(status int, page connectionView) error {
 	return v.show(status, connectionPage(v.frame(page.Name, "carriers"), page))
 }
 
-// checkConnection handles POST /app/{mode}/carriers/{id}/check.
+// checkConnection handles POST /app/{account}/{mode}/carriers/{id}/check.
 func (s *Web) checkConnection(v *visit) error {
 	connection, _, err := v.connectionOf()
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *Web) checkConnection(v *visit) error {
 	return v.redirect(v.to("carriers", string(connection.ID)), "")
 }
 
-// changeConnection handles POST /app/{mode}/carriers/{id}: it stores new
-// credentials, or removes the connection.
+// changeConnection handles POST /app/{account}/{mode}/carriers/{id}: it stores
+// new credentials, or removes the connection.
 func (s *Web) changeConnection(v *visit) error {
 	connection, spec, err := v.connectionOf()
 	if err != nil {

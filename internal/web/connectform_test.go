@@ -49,7 +49,7 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 		"mid", uspsemulator.MID, "manifest_mid", uspsemulator.ManifestMID, "account_number", uspsemulator.Account)
 
 	// The carrier refuses the secret: the page says so and keeps all of it.
-	w := b.send(member.Owner, "/app/test/connect/usps", filled)
+	w := b.send(member.Owner, b.home+"/connect/usps", filled)
 	page := w.Body.String()
 	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "Nothing was connected.") || strings.Contains(page, "canary") {
 		t.Fatalf("%d %s", w.Code, page)
@@ -65,7 +65,7 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 	// The right secret is typed, another field is wrong: the secret is kept.
 	again.Set("client_secret", uspsemulator.ClientSecret)
 	again.Set("mid", "12")
-	page = b.send(member.Owner, "/app/test/connect/usps", again).Body.String()
+	page = b.send(member.Owner, b.home+"/connect/usps", again).Body.String()
 	if strings.Contains(page, uspsemulator.ClientSecret) {
 		t.Error("the secret stands readable in the page")
 	}
@@ -74,9 +74,9 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 
 	// And the sign-in is too old by now.
 	b.stale()
-	confirm := b.send(member.Owner, "/app/test/connect/usps", third)
+	confirm := b.send(member.Owner, b.home+"/connect/usps", third)
 	done := b.send(member.Owner, "/app/confirm", form("password", testPassword, "held", heldOn(t, confirm.Body.String())))
-	if done.Code != http.StatusSeeOther || !strings.Contains(done.Header().Get("Location"), "/app/test/carriers/con_") {
+	if done.Code != http.StatusSeeOther || !strings.Contains(done.Header().Get("Location"), b.home+"/carriers/con_") {
 		t.Fatalf("the account is not connected: %d", done.Code)
 	}
 }
@@ -107,7 +107,7 @@ func TestACarrierAccountSaysWhatIsLimitedAndUntilWhen(t *testing.T) {
 		{nil, ""},
 	} {
 		b.web.Waits = func(ship.ConnectionID) map[carrier.Operation]time.Duration { return tc.waits }
-		for _, path := range []string{"/app/test/carriers", "/app/test/carriers/" + string(c.ID)} {
+		for _, path := range []string{b.home + "/carriers", b.home + "/carriers/" + string(c.ID)} {
 			text := strings.Join(strings.Fields(withoutMarkup(b.send(member.Owner, path, nil).Body.String())), " ")
 			if strings.Contains(text, "limited until") != (tc.want != "") || !strings.Contains(text, tc.want) {
 				t.Errorf("%s with %v lacks %q: %s", path, tc.waits, tc.want, text)

@@ -30,7 +30,7 @@ func (v *visit) kinds() []ship.EventKind {
 	return nil
 }
 
-// events handles GET /app/{mode}/events.
+// events handles GET /app/{account}/{mode}/events.
 func (s *Web) events(v *visit) error {
 	page := eventList{Kind: v.query("type"), At: v.query("cursor")}
 	list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), page.At, v.kinds(), pageSize)
@@ -65,7 +65,7 @@ func eventsAddress(path, kind, cursor string) string {
 	return path + "?" + query.Encode()
 }
 
-// eventsCSV handles GET /app/{mode}/events.csv.
+// eventsCSV handles GET /app/{account}/{mode}/events.csv.
 func (s *Web) eventsCSV(v *visit) error {
 	out := v.exportCSV("events", "id", "type", "time", "shipment", "order", "sequence", "status", "late")
 	ctx, cancel := v.exporting()
@@ -113,7 +113,7 @@ type eventView struct {
 	Endpoints []webhook.Endpoint
 }
 
-// event handles GET /app/{mode}/events/{id}.
+// event handles GET /app/{account}/{mode}/events/{id}.
 func (s *Web) event(v *visit) error {
 	id, ok := ship.ParseEventID(v.r.PathValue("id"))
 	if !ok {
@@ -143,8 +143,8 @@ func (s *Web) event(v *visit) error {
 	return v.show(http.StatusOK, eventPage(v.frame("Event", "events"), page))
 }
 
-// redeliver handles POST /app/{mode}/events/{id}/redeliver: it sends the event
-// again, to the named endpoint or to all.
+// redeliver handles POST /app/{account}/{mode}/events/{id}/redeliver: it sends
+// the event again, to the named endpoint or to all.
 func (s *Web) redeliver(v *visit) error {
 	id, ok := ship.ParseEventID(v.r.PathValue("id"))
 	if !ok {

@@ -22,8 +22,8 @@ func (p exchangeView) isOnItsWay() bool {
 	return len(p.List) == 0 && p.Purchase.Connection != "" && time.Since(p.CreatedAt()) < 15*time.Second
 }
 
-// exchanges handles GET /app/{mode}/shipments/{id}/exchanges: a page, or a part
-// of the shipment's page.
+// exchanges handles GET /app/{account}/{mode}/shipments/{id}/exchanges: a page,
+// or a part of the shipment's page.
 func (s *Web) exchanges(v *visit) error {
 	id, ok := ship.ParseShipmentID(v.r.PathValue("id"))
 	if !ok {

@@ -54,16 +54,16 @@ func (f frame) tabTitle() string {
 	return plain(f.Mode()) + " · " + f.Title + " · Waybill"
 }
 
-// To is the address of a page in the frame's mode.
-func (f frame) To(parts ...string) string { return modePath(f.Live, parts...) }
+// To is the address of a page in the frame's account and mode.
+func (f frame) To(parts ...string) string { return modePath(f.Who.Account.ID, f.Live, parts...) }
 
 // Other is the address of the section in the other mode. A single item does not
 // exist there, so it leads to the list; the sandbox exists in test mode only.
 func (f frame) Other() string {
 	if f.Section == "" || f.Section == "sandbox" {
-		return modePath(!f.Live)
+		return modePath(f.Who.Account.ID, !f.Live)
 	}
-	return modePath(!f.Live, f.Section)
+	return modePath(f.Who.Account.ID, !f.Live, f.Section)
 }
 
 func (v *visit) frame(title, section string) frame {
@@ -155,9 +155,17 @@ func sentence(s string) string {
 	return s
 }
 
-// index handles GET / and GET /app.
+// index handles GET / and GET /app: it leads to the account used last.
 func (s *Web) index(v *visit) error {
-	http.Redirect(v.w, v.r, "/app/test", http.StatusSeeOther)
+	http.Redirect(v.w, v.r, modePath(v.who.Account.ID, false), http.StatusSeeOther)
+	return nil
+}
+
+// bookmark handles GET of an address without an account: it leads to the same
+// page of the account used last.
+func (s *Web) bookmark(v *visit) error {
+	rest := strings.TrimPrefix(v.r.URL.RequestURI(), "/app/")
+	http.Redirect(v.w, v.r, "/app/"+string(v.who.Account.ID)+"/"+rest, http.StatusSeeOther)
 	return nil
 }
 

@@ -196,7 +196,7 @@ func (v *visit) outcome() string {
 		return ""
 	case !v.admitted:
 		return "Nothing was bought or changed."
-	case v.rt.path == "/app/{mode}/shipments":
+	case v.rt.path == purchasePath:
 		return "It is not known whether the label was bought. It is safe to try again: this form buys one label, however often it is sent."
 	}
 	return "It is not known whether the change was saved. Check before you try again."

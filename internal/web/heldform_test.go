@@ -50,7 +50,7 @@ func TestAFormSurvivesAStepUp(t *testing.T) {
 	b.stale()
 	filled := form("name", "Web shop", "scope", "rates", "networks", "203.0.113.7")
 
-	w := b.send(member.Owner, "/app/test/keys", filled)
+	w := b.send(member.Owner, b.home+"/keys", filled)
 	page := w.Body.String()
 	if w.Code != http.StatusForbidden || !strings.Contains(page, "Confirm your identity") || !strings.Contains(page, "Nothing has been changed yet") {
 		t.Fatalf("%d %s", w.Code, page)
@@ -70,7 +70,7 @@ func TestAFormSurvivesAStepUp(t *testing.T) {
 		t.Fatalf("the key was not made: %d", done.Code)
 	}
 	b.use(member.Owner, done)
-	if page := b.send(member.Owner, "/app/test/keys", nil).Body.String(); strings.Count(page, "Programs that use it stop") != 1 {
+	if page := b.send(member.Owner, b.home+"/keys", nil).Body.String(); strings.Count(page, "Programs that use it stop") != 1 {
 		t.Error("there is not exactly one key")
 	}
 }
@@ -79,7 +79,7 @@ func TestAHeldFormIsOfItsSessionAndNobodyElses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.stale()
-	held := heldOn(t, b.send(member.Developer, "/app/test/keys", form("name", "theirs", "scope", "rates")).Body.String())
+	held := heldOn(t, b.send(member.Developer, b.home+"/keys", form("name", "theirs", "scope", "rates")).Body.String())
 
 	for role, values := range map[member.Role]url.Values{
 		member.Owner:     form("held", held),
@@ -105,7 +105,7 @@ func TestAHeldFormSurvivesTheEndOfTheSession(t *testing.T) {
 	b := newBench(t)
 	filled := form("url", "http://127.0.0.1:19999/hook", "kind", "shipment.created", "description", "Shop")
 	b.tokens[member.Developer] = "a session that has ended"
-	w := b.send(member.Developer, "/app/test/webhooks", filled)
+	w := b.send(member.Developer, b.home+"/webhooks", filled)
 	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "Nothing was bought or changed") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -199,7 +199,7 @@ func TestAFormSurvivesAnOutageOfTheDatabase(t *testing.T) {
 	filled := form("url", "http://127.0.0.1:19999/hook", "kind", "shipment.created", "description", "Ada Lovelace")
 
 	g.cut(true)
-	w := b.send(member.Developer, "/app/test/webhooks", filled)
+	w := b.send(member.Developer, b.home+"/webhooks", filled)
 	page := w.Body.String()
 	if w.Code < 500 || !strings.Contains(page, "Nothing was bought or changed.") || !strings.Contains(page, "Try again") {
 		t.Fatalf("%d %s", w.Code, page)
@@ -245,14 +245,14 @@ func noInternals(t *testing.T, what, page string) {
 	t.Helper()
 	shown := strings.ToLower(page)
 	for _, word := range []string{
-		"waybill", "/app\"", "/app/test", "shp_", "acc_", "acct_", "req_", "con_", "rate_", "label_", "purchas", "needs_review", "uncertain", "refund", "unmapped", "fault ",
+		"waybill", "/app\"", "/app/acct_", "shp_", "acc_", "acct_", "req_", "con_", "rate_", "label_", "purchas", "needs_review", "uncertain", "refund", "unmapped", "fault ",
 		"exception", "sandbox", "sql", "database", "internal", "panic", "goroutine", "error", "carrier code", "void_", "x9", "status code",
 	} {
 		if strings.Contains(withoutMarkup(shown), word) {
 			t.Errorf("%s shows %q", what, word)
 		}
 	}
-	for _, id := range []string{"shp_", "req_", "con_", "/app/test", "/app/live", `href="/app"`} {
+	for _, id := range []string{"shp_", "req_", "con_", "/app/acct_", `href="/app"`} {
 		if strings.Contains(shown, id) {
 			t.Errorf("%s has %q in its markup", what, id)
 		}
@@ -326,7 +326,7 @@ func TestScopesNarrowEverything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	both := url.Values{"name": {"narrow"}, "scope": {"*", "rates", "tracking"}}
-	if w := b.send(member.Owner, "/app/test/keys", both); w.Code != http.StatusOK {
+	if w := b.send(member.Owner, b.home+"/keys", both); w.Code != http.StatusOK {
 		t.Fatal(w.Code)
 	}
 	keys, err := b.web.Account.Keys(t.Context(), b.owner.ID)
@@ -334,7 +334,7 @@ func TestScopesNarrowEverything(t *testing.T) {
 	if got := strings.Join(keys[len(keys)-1].Scopes, " "); got != "rates tracking" {
 		t.Errorf("the key may %q", got)
 	}
-	w := b.send(member.Owner, "/app/test/keys", form("name", "nothing"))
+	w := b.send(member.Owner, b.home+"/keys", form("name", "nothing"))
 	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose at least one permission") {
 		t.Errorf("a key without a scope: %d", w.Code)
 	}
@@ -344,7 +344,7 @@ func TestARefusedVoidSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh := b.buy(b.owner, "1", to("FAULT VOID REFUSED"), 1)
-	w := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID)+"/void", url.Values{})
+	w := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID)+"/void", url.Values{})
 	for _, want := range []string{"Label " + sh.Purchase.TrackingNumber + " was not voided", "can no longer be voided", "stays valid and charged", "for a refund"} {
 		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, and the page lacks %q", w.Code, want)
@@ -358,7 +358,7 @@ func TestAVoidThatIsRefusedLaterIsShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh := b.buy(b.owner, "77", to("FAULT VOID REFUSED"), 1)
-	path := "/app/test/shipments/" + string(sh.ID)
+	path := b.home + "/shipments/" + string(sh.ID)
 	b.must(b.store.Move(t.Context(), sh, ship.StateVoiding))
 	if _, err := b.web.Shipping.SettleVoid(t.Context(), sh.Tenant, sh.ID); err != nil {
 		t.Fatal(err)
@@ -366,8 +366,8 @@ func TestAVoidThatIsRefusedLaterIsShown(t *testing.T) {
 
 	for name, page := range map[string]string{
 		"the shipment":     b.send(member.Viewer, path, nil).Body.String(),
-		"needs attention":  b.send(member.Viewer, "/app/test/attention", nil).Body.String(),
-		"the refused void": b.send(member.Viewer, "/app/test/attention?kind=voids", nil).Body.String(),
+		"needs attention":  b.send(member.Viewer, b.home+"/attention", nil).Body.String(),
+		"the refused void": b.send(member.Viewer, b.home+"/attention?kind=voids", nil).Body.String(),
 	} {
 		for _, want := range []string{"Void refused", "Label " + sh.Purchase.TrackingNumber + " was not voided", "can no longer be voided", "Refused voids"} {
 			if name == "the shipment" && want == "Refused voids" {
@@ -380,7 +380,7 @@ func TestAVoidThatIsRefusedLaterIsShown(t *testing.T) {
 	}
 
 	b.advance(sh, ship.PickedUp, "")
-	for _, address := range []string{path, "/app/test/attention"} {
+	for _, address := range []string{path, b.home + "/attention"} {
 		if page := b.send(member.Viewer, address, nil).Body.String(); strings.Contains(page, "Void refused") {
 			t.Errorf("%s still shows the void of a label that is used", address)
 		}

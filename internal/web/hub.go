@@ -15,7 +15,7 @@ import (
 )
 
 // livePath is the path of the stream of changes in an account.
-const livePath = "/app/{mode}/live"
+const livePath = accountPath + "/live"
 
 const (
 	pollInterval      = time.Second      // of the log, while a page is open
@@ -205,9 +205,9 @@ func (h *hub) tell(tenant ship.Tenant, id string) {
 	}
 }
 
-// serveLive handles GET /app/{mode}/live, a stream of server-sent events. It
-// names the shipment that changed and nothing else: the page loads what it
-// shows, with the rights of its own session.
+// serveLive handles GET /app/{account}/{mode}/live, a stream of server-sent
+// events. It names the shipment that changed and nothing else: the page loads
+// what it shows, with the rights of its own session.
 func (s *Web) serveLive(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	v := &visit{

@@ -44,7 +44,7 @@ func (s *Web) makeOwner(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.enter(signedIn, "/app/test")
+	return v.enter(signedIn, "")
 }
 
 // invitation handles GET /app/invite/{token}.
@@ -67,10 +67,11 @@ func (s *Web) acceptInvitation(v *visit) error {
 		if err := v.signIn(); err != nil {
 			return err
 		}
-		if _, err := s.Member.AcceptAs(v.ctx(), v.who.Actor, page.Token); err != nil {
+		joined, err := s.Member.AcceptAs(v.ctx(), v.who.Actor, page.Token)
+		if err != nil {
 			return err
 		}
-		return v.redirect("/app/test", "joined")
+		return v.redirect(modePath(joined, false), "joined")
 	}
 
 	signedIn, err := s.Member.Accept(v.ctx(), member.AcceptInput{
@@ -91,7 +92,7 @@ func (s *Web) acceptInvitation(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.enter(signedIn, "/app/test")
+	return v.enter(signedIn, "")
 }
 
 // reset handles GET /app/reset/{token}.

@@ -35,20 +35,20 @@ func TestARefusedRequestShowsItsProblemAndWhatToDo(t *testing.T) {
 	b := newBench(t)
 	b.asked("/v1/good", 200, "")
 	bad := b.asked("/v1/rates", 422, `{"title":"Validation failed","detail":"the request has invalid fields","code":"validation_failed","errors":[{"pointer":"/parcel/weight","code":"too_small","detail":"must be more than 0"}]}`)
-	list := b.send(member.Developer, "/app/test/requests?status=4xx", nil).Body.String()
+	list := b.send(member.Developer, b.home+"/requests?status=4xx", nil).Body.String()
 	if !strings.Contains(list, string(bad.ID)) || strings.Contains(list, "/v1/good") {
 		t.Error("the filter shows the wrong requests")
 	}
-	page := b.send(member.Developer, "/app/test/requests/"+string(bad.ID), nil)
+	page := b.send(member.Developer, b.home+"/requests/"+string(bad.ID), nil)
 	for _, want := range []string{"Validation failed", "/parcel/weight", "Must be more than 0", "What to do", "4 ms"} {
 		if page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%d, without %q", page.Code, want)
 		}
 	}
-	if w := b.send(member.Developer, "/app/live/requests/"+string(bad.ID), nil); w.Code != http.StatusNotFound {
+	if w := b.send(member.Developer, b.liveHome+"/requests/"+string(bad.ID), nil); w.Code != http.StatusNotFound {
 		t.Errorf("in the other mode: %d", w.Code)
 	}
-	csv := b.send(member.Developer, "/app/test/requests.csv", nil).Body.String()
+	csv := b.send(member.Developer, b.home+"/requests.csv", nil).Body.String()
 	if strings.Count(csv, "\r\n") != 3 || !strings.Contains(csv, string(bad.ID)) {
 		t.Errorf("csv: %s", csv)
 	}
@@ -62,13 +62,13 @@ func TestTextOfTheJournalNeverRuns(t *testing.T) {
 	for _, bad := range vectors {
 		quoted := fmt.Sprintf("%q", bad)
 		r := b.asked(bad, 422, `{"title":`+quoted+`,"detail":`+quoted+`,"carrierMessage":`+quoted+`,"errors":[{"pointer":`+quoted+`,"detail":`+quoted+`,"suggestion":`+quoted+`}]}`)
-		inert(t, bad, b.send(member.Owner, "/app/test/requests/"+string(r.ID), nil).Body.String())
-		inert(t, bad, b.send(member.Owner, "/app/test/requests?route="+url.QueryEscape(bad)+"&key="+url.QueryEscape(bad)+"&from="+url.QueryEscape(bad), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/requests/"+string(r.ID), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/requests?route="+url.QueryEscape(bad)+"&key="+url.QueryEscape(bad)+"&from="+url.QueryEscape(bad), nil).Body.String())
 		b.web.Journal.NoteExchange(sh.Tenant, sh.ID, connection, carrier.Exchange{Operation: carrier.Operation(bad), At: time.Now(), Method: bad, URL: bad, Body: bad, Answered: bad, Error: bad, Header: http.Header{bad: {bad}}, Status: 200})
 	}
 	b.must(b.web.Journal.Flush(t.Context()))
-	inert(t, "list", b.send(member.Owner, "/app/test/requests", nil).Body.String())
-	page := b.send(member.Owner, "/app/test/shipments/"+string(sh.ID)+"/exchanges", nil).Body.String()
+	inert(t, "list", b.send(member.Owner, b.home+"/requests", nil).Body.String())
+	page := b.send(member.Owner, b.home+"/shipments/"+string(sh.ID)+"/exchanges", nil).Body.String()
 	if strings.Count(page, "Copy as curl") != len(vectors) {
 		t.Errorf("%d exchanges are shown", strings.Count(page, "Copy as curl"))
 	}

@@ -113,7 +113,7 @@ func (v *visit) describeOutage(err error) (title, what string) {
 		return "Sign in again", "Your session has ended. Nothing was bought or saved. Sign in again in a new tab, then send the form again: what you typed is kept here."
 	case ship.CodeOf(err) == "idempotency_in_progress":
 		return "Still buying", "This label is still being bought. Send the form again in a moment: it finds the label and does not buy a second one."
-	case v.admitted && v.r.URL.Path == v.to("shipments"):
+	case v.admitted && v.rt.path == purchasePath:
 		return "Purchase not confirmed", "It is not known whether the label was bought, because the service cannot reach its database. Send the form again: it finds what was bought and never buys the same label twice."
 	}
 	return "Try again", "The service cannot reach its database. Nothing was bought or saved. Send the form again in a moment: what you typed is kept here."

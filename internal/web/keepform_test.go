@@ -29,20 +29,20 @@ func TestAFormSurvivesTheEndOfTheSession(t *testing.T) {
 	b.tokens[member.Shipper] = good[:len(good)-4] + "gone"
 
 	sent := abroadForm()
-	w := b.send(member.Shipper, "/app/test/shipments", sent)
+	w := b.send(member.Shipper, b.home+"/shipments", sent)
 	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "Nothing was bought") || !strings.Contains(w.Body.String(), `href="/app/login"`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	kept := keptOn(t, w.Body.String(), sent)
 
 	// Rates that are asked for by themselves leave the page as it is.
-	part := b.send(member.Shipper, "/app/test/shipments/rates", sent, "HX-Request", "true")
+	part := b.send(member.Shipper, b.home+"/shipments/rates", sent, "HX-Request", "true")
 	if part.Header().Get("HX-Redirect") != "" || part.Header().Get("HX-Reswap") != "none" || !strings.Contains(part.Header().Get("X-Problem"), "session") {
 		t.Errorf("rates lead away from the form: %v", part.Header())
 	}
 
 	b.tokens[member.Shipper] = good
-	if w := b.send(member.Shipper, "/app/test/shipments", kept); w.Code != http.StatusSeeOther {
+	if w := b.send(member.Shipper, b.home+"/shipments", kept); w.Code != http.StatusSeeOther {
 		t.Errorf("sent again: %d", w.Code)
 	}
 	if n := b.shipments("2001"); n != 1 {
@@ -56,12 +56,12 @@ func TestAFormSurvivesADatabaseThatIsAway(t *testing.T) {
 	_, id := b.buyBatch(threeOrders, "pdf")
 	b.store.Close()
 	for path, sent := range map[string]url.Values{
-		"/app/test/shipments":                              abroadForm(),
-		"/app/test/boxes":                                  form("name", "Shoe box", "length", "13", "width", "7", "height", "5"),
-		"/app/test/batches/" + string(id) + "/columns":     form("column.0", "order", "fixed.weight", "2"),
-		"/app/test/batches/" + string(id) + "/rows/1":      form("field.name", "Grace"),
-		"/app/test/shipments/rates":                        abroadForm(),
-		"/app/test/batches/" + string(id) + "?show=failed": form("do", "buy"),
+		b.home + "/shipments":                              abroadForm(),
+		b.home + "/boxes":                                  form("name", "Shoe box", "length", "13", "width", "7", "height", "5"),
+		b.home + "/batches/" + string(id) + "/columns":     form("column.0", "order", "fixed.weight", "2"),
+		b.home + "/batches/" + string(id) + "/rows/1":      form("field.name", "Grace"),
+		b.home + "/shipments/rates":                        abroadForm(),
+		b.home + "/batches/" + string(id) + "?show=failed": form("do", "buy"),
 	} {
 		w := b.send(member.Shipper, path, sent)
 		if w.Code < 500 || !strings.Contains(w.Body.String(), "Nothing was bought or saved") {

@@ -59,7 +59,7 @@ func (v *visit) keysOf() ([]account.APIKey, error) {
 	return list, err
 }
 
-// keys handles GET /app/{mode}/keys.
+// keys handles GET /app/{account}/{mode}/keys.
 func (s *Web) keys(v *visit) error {
 	list, err := v.keysOf()
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Web) keys(v *visit) error {
 	return v.show(http.StatusOK, keysPage(v.frame("API keys", "keys"), page))
 }
 
-// makeKey handles POST /app/{mode}/keys. The key is shown in this answer and
-// never again.
+// makeKey handles POST /app/{account}/{mode}/keys. The key is shown in this
+// answer and never again.
 func (s *Web) makeKey(v *visit) error {
 	form := keyForm{
 		Name:     v.form("name"),
@@ -155,7 +155,7 @@ func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) 
 	return invalid
 }
 
-// revokeKey handles POST /app/{mode}/keys/{id}/revoke.
+// revokeKey handles POST /app/{account}/{mode}/keys/{id}/revoke.
 func (s *Web) revokeKey(v *visit) error {
 	list, err := v.keysOf()
 	if err != nil {

@@ -40,7 +40,7 @@ func TestTheLargestBookIsQuick(t *testing.T) {
 		var took []time.Duration
 		for range 5 {
 			took = append(took, processorTime(t, func() {
-				if w := b.send(member.Owner, "/app/test/"+page, nil); w.Code != http.StatusOK || strings.HasPrefix(page, "routing/versions") && !strings.Contains(w.Body.String(), "Rule 500<") {
+				if w := b.send(member.Owner, b.home+"/"+page, nil); w.Code != http.StatusOK || strings.HasPrefix(page, "routing/versions") && !strings.Contains(w.Body.String(), "Rule 500<") {
 					t.Fatalf("%s: %d", page, w.Code)
 				}
 			}))
@@ -52,7 +52,7 @@ func TestTheLargestBookIsQuick(t *testing.T) {
 	}
 	move := form("do", "down", "rule", "Rule 1", "mark", b.mark())
 	t.Log("a move:", processorTime(t, func() {
-		if w := b.send(member.Owner, "/app/test/routing", move, "HX-Request", "true"); w.Code != http.StatusOK {
+		if w := b.send(member.Owner, b.home+"/routing", move, "HX-Request", "true"); w.Code != http.StatusOK {
 			t.Errorf("a move: %d", w.Code)
 		}
 	}))
@@ -91,7 +91,7 @@ func BenchmarkPagesOfTheLargestBook(b *testing.B) {
 	for _, page := range []string{"routing", "routing/publish"} {
 		b.Run(strings.ReplaceAll(page, "/", "-"), func(b *testing.B) {
 			for b.Loop() {
-				if w := bn.send(member.Owner, "/app/test/"+page, nil); w.Code != http.StatusOK {
+				if w := bn.send(member.Owner, bn.home+"/"+page, nil); w.Code != http.StatusOK {
 					b.Fatal(w.Code)
 				}
 			}

@@ -15,10 +15,10 @@ import (
 // shortRoutes are the downloads of lists that are short in every account.
 func (s *Web) shortRoutes() []route {
 	return []route{
-		get("/app/{mode}/webhooks.csv", member.ViewWebhooks, s.webhooksCSV),
-		get("/app/{mode}/keys.csv", member.ViewKeys, s.keysCSV),
-		get("/app/{mode}/members.csv", member.ViewMembers, s.membersCSV),
-		get("/app/{mode}/carriers.csv", member.ViewConnections, s.carriersCSV),
+		get("/app/{account}/{mode}/webhooks.csv", member.ViewWebhooks, s.webhooksCSV),
+		get("/app/{account}/{mode}/keys.csv", member.ViewKeys, s.keysCSV),
+		get("/app/{account}/{mode}/members.csv", member.ViewMembers, s.membersCSV),
+		get("/app/{account}/{mode}/carriers.csv", member.ViewConnections, s.carriersCSV),
 	}
 }
 
@@ -158,7 +158,7 @@ var connectionStates = []choice{
 	{"off", "Off"},
 }
 
-// webhooksCSV handles GET /app/{mode}/webhooks.csv.
+// webhooksCSV handles GET /app/{account}/{mode}/webhooks.csv.
 func (s *Web) webhooksCSV(v *visit) error {
 	list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
 	if err != nil {
@@ -182,7 +182,8 @@ func (s *Web) webhooksCSV(v *visit) error {
 	return nil
 }
 
-// keysCSV handles GET /app/{mode}/keys.csv. It holds no key, only hints.
+// keysCSV handles GET /app/{account}/{mode}/keys.csv. It holds no key, only
+// hints.
 func (s *Web) keysCSV(v *visit) error {
 	list, err := v.keysOf()
 	if err != nil {
@@ -206,7 +207,7 @@ func (s *Web) keysCSV(v *visit) error {
 	return nil
 }
 
-// membersCSV handles GET /app/{mode}/members.csv.
+// membersCSV handles GET /app/{account}/{mode}/members.csv.
 func (s *Web) membersCSV(v *visit) error {
 	list, err := s.Member.Members(v.ctx(), v.who.Actor)
 	if err != nil {
@@ -227,7 +228,7 @@ func (s *Web) membersCSV(v *visit) error {
 	return nil
 }
 
-// carriersCSV handles GET /app/{mode}/carriers.csv.
+// carriersCSV handles GET /app/{account}/{mode}/carriers.csv.
 func (s *Web) carriersCSV(v *visit) error {
 	list, err := s.Account.Connections(v.ctx(), v.tenant())
 	if err != nil {

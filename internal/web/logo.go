@@ -13,15 +13,15 @@ import (
 // logoRoutes are the routes of the account's logo.
 func (s *Web) logoRoutes() []route {
 	return []route{
-		get("/app/{mode}/settings/logo/{hash}", member.ViewSettings, s.logo),
-		post("/app/{mode}/settings/logo", member.ManageSettings, s.changeLogo),
+		get("/app/{account}/{mode}/settings/logo/{hash}", member.ViewSettings, s.logo),
+		post("/app/{account}/{mode}/settings/logo", member.ManageSettings, s.changeLogo),
 	}
 }
 
-// logo handles GET /app/{mode}/settings/logo/{hash}.
+// logo handles GET /app/{account}/{mode}/settings/logo/{hash}.
 func (s *Web) logo(v *visit) error { return v.showLogo(v.who.Account.ID) }
 
-// changeLogo handles POST /app/{mode}/settings/logo.
+// changeLogo handles POST /app/{account}/{mode}/settings/logo.
 func (s *Web) changeLogo(v *visit) error {
 	id := v.who.Account.ID
 	if v.form("do") == "remove" {

@@ -39,7 +39,7 @@ func (v *visit) memberList() (memberList, error) {
 	return page, err
 }
 
-// members handles GET /app/{mode}/members.
+// members handles GET /app/{account}/{mode}/members.
 func (s *Web) members(v *visit) error {
 	page, err := v.memberList()
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Web) members(v *visit) error {
 	return v.show(http.StatusOK, membersPage(v.frame("Members", "members"), page))
 }
 
-// invite handles POST /app/{mode}/members. The link is shown in this answer and
-// never again.
+// invite handles POST /app/{account}/{mode}/members. The link is shown in this
+// answer and never again.
 func (s *Web) invite(v *visit) error {
 	email := v.form("email")
 	role := v.form("role")
@@ -75,8 +75,8 @@ func (s *Web) invite(v *visit) error {
 	return v.show(status, membersPage(v.frame("Members", "members"), page))
 }
 
-// changeMember handles POST /app/{mode}/members/{id}: it changes a member's
-// role, removes the member, or ends their sessions.
+// changeMember handles POST /app/{account}/{mode}/members/{id}: it changes a
+// member's role, removes the member, or ends their sessions.
 func (s *Web) changeMember(v *visit) error {
 	id, ok := ship.ParsePersonID(v.r.PathValue("id"))
 	if !ok {
@@ -104,7 +104,7 @@ func (s *Web) changeMember(v *visit) error {
 	return v.redirect(v.to("members"), done)
 }
 
-// revokeInvitation handles POST /app/{mode}/invitations/{id}/revoke.
+// revokeInvitation handles POST /app/{account}/{mode}/invitations/{id}/revoke.
 func (s *Web) revokeInvitation(v *visit) error {
 	id, ok := ship.ParseInvitationID(v.r.PathValue("id"))
 	if !ok {

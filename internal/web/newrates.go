@@ -90,9 +90,9 @@ func (v *visit) chosenOffer() string {
 	return offerKey(rate)
 }
 
-// rates handles POST /app/{mode}/shipments/rates. The script receives a list in
-// which every carrier account is fetched by a request of its own, and shows
-// each as it arrives; without the script the page shows all that arrived in
+// rates handles POST /app/{account}/{mode}/shipments/rates. The script receives a
+// list in which every carrier account is fetched by a request of its own, and
+// shows each as it arrives; without the script the page shows all that arrived in
 // time.
 //
 // Quotes of the last minutes are accepted: the form asks again with every

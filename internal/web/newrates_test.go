@@ -75,11 +75,11 @@ func TestTheTickedOfferStaysTicked(t *testing.T) {
 
 	f := addressForm()
 	f.Set("rate", chosen.ID)
-	list := b.send(member.Shipper, "/app/test/shipments/rates", f, "HX-Request", "true").Body.String()
+	list := b.send(member.Shipper, b.home+"/shipments/rates", f, "HX-Request", "true").Body.String()
 	if !strings.Contains(list, "chosen=") || strings.Contains(list, `value="" checked`) {
 		t.Fatalf("the list forgets what was ticked: %s", list)
 	}
-	path := "/app/test/shipments/rates?carrier=" + chosen.Carrier + "&chosen=" + strings.ReplaceAll(offerKey(chosen.Rate), "/", "%2F")
+	path := b.home + "/shipments/rates?carrier=" + chosen.Carrier + "&chosen=" + strings.ReplaceAll(offerKey(chosen.Rate), "/", "%2F")
 	w := b.send(member.Shipper, path, f, "HX-Request", "true")
 	if w.Code != http.StatusOK || strings.Count(w.Body.String(), " checked") != 1 {
 		t.Errorf("%d %s", w.Code, w.Body)

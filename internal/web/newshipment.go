@@ -19,10 +19,10 @@ import (
 // that it offers.
 func (s *Web) formRoutes() []route {
 	return []route{
-		keeping(post("/app/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields)),
-		get("/app/{mode}/boxes", member.BuyShipments, s.boxes),
-		keeping(post("/app/{mode}/boxes", member.BuyShipments, s.addBox)),
-		post("/app/{mode}/boxes/{id}/remove", member.BuyShipments, s.removeBox),
+		keeping(post("/app/{account}/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields)),
+		get("/app/{account}/{mode}/boxes", member.BuyShipments, s.boxes),
+		keeping(post("/app/{account}/{mode}/boxes", member.BuyShipments, s.addBox)),
+		post("/app/{account}/{mode}/boxes/{id}/remove", member.BuyShipments, s.removeBox),
 	}
 }
 
@@ -55,8 +55,8 @@ type newShipment struct {
 	Last       *ship.Shipment // the one that was just bought and printed
 }
 
-// emptyShipment handles GET /app/{mode}/shipments/new: an empty form, or one
-// filled in from an earlier shipment.
+// emptyShipment handles GET /app/{account}/{mode}/shipments/new: an empty form,
+// or one filled in from an earlier shipment.
 func (s *Web) emptyShipment(v *visit) error {
 	if v.query("from") != "" {
 		return v.showCopy()
@@ -115,8 +115,8 @@ func packagingChoices(carriers []shipping.CarrierInfo) []choice {
 	return list
 }
 
-// buyShipment handles POST /app/{mode}/shipments: it buys the chosen rate, or
-// what the rules choose.
+// buyShipment handles POST /app/{account}/{mode}/shipments: it buys the chosen
+// rate, or what the rules choose.
 //
 // An order that has a live shipment is not bought a second time until the
 // person confirms it. The purchase itself decides that, under the lock that the
@@ -208,8 +208,8 @@ func (v *visit) findEarlier(page *newShipment, duplicate error) error {
 	return nil
 }
 
-// shipmentFields handles POST /app/{mode}/shipments/fields: a part of the form
-// that depends on another.
+// shipmentFields handles POST /app/{account}/{mode}/shipments/fields: a part of
+// the form that depends on another.
 func (s *Web) shipmentFields(v *visit) error {
 	page := v.readShipmentForm()
 	if err := v.offerChoices(&page); err != nil {

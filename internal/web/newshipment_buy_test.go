@@ -41,7 +41,7 @@ func (b *bench) shipments(order string) int {
 func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	first := b.send(member.Shipper, "/app/test/shipments", addressForm())
+	first := b.send(member.Shipper, b.home+"/shipments", addressForm())
 	if first.Code != http.StatusSeeOther {
 		t.Fatalf("the first: %d %s", first.Code, first.Body)
 	}
@@ -49,13 +49,13 @@ func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 
 	again := addressForm()
 	again.Set("address2", "Floor 7")
-	w := b.send(member.Shipper, "/app/test/shipments", again)
+	w := b.send(member.Shipper, b.home+"/shipments", again)
 	page := w.Body.String()
 	if w.Code != http.StatusConflict || b.shipments("1001") != 1 {
 		t.Fatalf("without a question: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
 	for _, want := range []string{
-		"was shipped", "by " + carrierTitle(earlier.Purchase.Carrier), earlier.Purchase.TrackingNumber, "/app/test/shipments/" + string(earlier.ID),
+		"was shipped", "by " + carrierTitle(earlier.Purchase.Carrier), earlier.Purchase.TrackingNumber, b.home + "/shipments/" + string(earlier.ID),
 		`name="again"`, "Ship again", "Nothing was bought this time", `value="Floor 7"`, `value="2.5"`,
 	} {
 		if !strings.Contains(page, want) {
@@ -65,14 +65,14 @@ func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 
 	confirmed := formOn(t, page, "new")
 	confirmed.Set("again", string(earlier.ID))
-	w = b.send(member.Shipper, "/app/test/shipments", confirmed)
+	w = b.send(member.Shipper, b.home+"/shipments", confirmed)
 	if w.Code != http.StatusSeeOther || b.shipments("1001") != 2 {
 		t.Fatalf("confirmed: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
 
 	// The question was about the first shipment; there is a second one now.
 	confirmed.Set("once", newOnce())
-	if w := b.send(member.Shipper, "/app/test/shipments", confirmed); w.Code != http.StatusConflict || b.shipments("1001") != 2 {
+	if w := b.send(member.Shipper, b.home+"/shipments", confirmed); w.Code != http.StatusConflict || b.shipments("1001") != 2 {
 		t.Errorf("an old answer to a new question: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
 }
@@ -83,7 +83,7 @@ func TestTwoPeopleWhoShipTheSameOrderBuyOneLabel(t *testing.T) {
 	codes := make([]int, 6)
 	var busy sync.WaitGroup
 	for i := range codes {
-		busy.Go(func() { codes[i] = b.send(member.Shipper, "/app/test/shipments", addressForm()).Code })
+		busy.Go(func() { codes[i] = b.send(member.Shipper, b.home+"/shipments", addressForm()).Code })
 	}
 	busy.Wait()
 	if n := b.shipments("1001"); n != 1 {
@@ -94,11 +94,11 @@ func TestTwoPeopleWhoShipTheSameOrderBuyOneLabel(t *testing.T) {
 func TestAVoidedOrFailedShipmentIsNoReasonToAsk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	first := b.boughtBy(b.send(member.Shipper, "/app/test/shipments", addressForm()).Header().Get("Location"))
-	if w := b.send(member.Shipper, "/app/test/shipments/"+string(first.ID)+"/void", url.Values{}); w.Code != http.StatusSeeOther {
+	first := b.boughtBy(b.send(member.Shipper, b.home+"/shipments", addressForm()).Header().Get("Location"))
+	if w := b.send(member.Shipper, b.home+"/shipments/"+string(first.ID)+"/void", url.Values{}); w.Code != http.StatusSeeOther {
 		t.Fatalf("void: %d", w.Code)
 	}
-	if w := b.send(member.Shipper, "/app/test/shipments", addressForm()); w.Code != http.StatusSeeOther {
+	if w := b.send(member.Shipper, b.home+"/shipments", addressForm()); w.Code != http.StatusSeeOther {
 		t.Errorf("after a void: %d", w.Code)
 	}
 }
@@ -123,7 +123,7 @@ func abroadForm() url.Values {
 func TestAShipmentOfSeveralParcelsAbroadIsBoughtInTheDashboard(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	w := b.send(member.Shipper, "/app/test/shipments", abroadForm())
+	w := b.send(member.Shipper, b.home+"/shipments", abroadForm())
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -156,7 +156,7 @@ func TestAShipmentOfSeveralParcelsAbroadIsBoughtInTheDashboard(t *testing.T) {
 		t.Fatalf("pieces: %v", sh.Purchase.Pieces)
 	}
 
-	page := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID), nil).Body.String()
+	page := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID), nil).Body.String()
 	for _, want := range []string{
 		"SKU SH-1", "GTIN (EAN, UPC) 4006381333931", "Declared goods", "Cotton shirt", "610910", "Portugal", "€34.00", "EORI", "DE123456789012345",
 		`data-copy="` + sh.Purchase.Pieces[0] + `"`, `data-copy="` + sh.Purchase.Pieces[1] + `"`, "Adult signature", "$120.50",
@@ -165,12 +165,12 @@ func TestAShipmentOfSeveralParcelsAbroadIsBoughtInTheDashboard(t *testing.T) {
 			t.Errorf("the shipment's page does not show %q", want)
 		}
 	}
-	if print := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID)+"/print", nil).Body.String(); strings.Count(print, `class="sheet"`) != 2 || strings.Contains(print, "<img") {
+	if print := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID)+"/print", nil).Body.String(); strings.Count(print, `class="sheet"`) != 2 || strings.Contains(print, "<img") {
 		t.Errorf("two parcels are not two sheets: %s", print)
 	}
 
 	// A copy has all of it.
-	copied := formOn(t, b.send(member.Shipper, "/app/test/shipments/new?from="+string(sh.ID), nil).Body.String(), "new")
+	copied := formOn(t, b.send(member.Shipper, b.home+"/shipments/new?from="+string(sh.ID), nil).Body.String(), "new")
 	for name, want := range map[string]string{
 		"parcel.1.weight": "4", "parcel.1.weightUnit": "lb", "insured": "120.50", "insuredCurrency": "USD", "incoterm": "DDP", "currency": "EUR",
 		"item.0.hsCode": "610910", "item.1.description": "Wooden toy", "tax.0.number": "DE123456789012345", "tax.0.party": "importer", "recipientType": "consumer",
@@ -189,7 +189,7 @@ func TestWhatIsWrongStandsAtItsFieldAndNothingTypedIsLost(t *testing.T) {
 	f.Set("item.2.originCountry", "Nowhere")
 	f.Set("parcel.1.weight", "0")
 	f.Set("insured", "a lot")
-	w := b.send(member.Shipper, "/app/test/shipments", f)
+	w := b.send(member.Shipper, b.home+"/shipments", f)
 	page := w.Body.String()
 	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "Nothing was bought.") {
 		t.Fatalf("%d", w.Code)
@@ -200,7 +200,7 @@ func TestWhatIsWrongStandsAtItsFieldAndNothingTypedIsLost(t *testing.T) {
 
 	f.Set("insured", "120,50")
 	f.Set("once", newOnce())
-	page = b.send(member.Shipper, "/app/test/shipments", f).Body.String()
+	page = b.send(member.Shipper, b.home+"/shipments", f).Body.String()
 	for _, field := range []string{"f-item-2-originCountry-note", "f-parcel-1-weight-note"} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), `id="`+field+`"><span class="bad">`) && !strings.Contains(strings.Join(strings.Fields(page), " "), `id="`+field+`"> <span class="bad">`) {
 			t.Errorf("nothing stands at %s", field)
@@ -224,7 +224,7 @@ func TestPartsOfTheFormGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	part := func(query string) string {
-		return b.send(member.Shipper, "/app/test/shipments/fields?"+query, abroadForm(), "HX-Request", "true").Body.String()
+		return b.send(member.Shipper, b.home+"/shipments/fields?"+query, abroadForm(), "HX-Request", "true").Body.String()
 	}
 	for query, want := range map[string][2]string{
 		"part=parcel":          {`name="parcel.2.weight"`, ""},
@@ -246,18 +246,18 @@ func TestPrintingLeadsToTheNextOrder(t *testing.T) {
 	b := newBench(t)
 	f := addressForm()
 	f.Set("then", "print")
-	at := b.send(member.Shipper, "/app/test/shipments", f).Header().Get("Location")
+	at := b.send(member.Shipper, b.home+"/shipments", f).Header().Get("Location")
 	sh := b.boughtBy(at)
 	page := b.send(member.Shipper, at, nil).Body.String()
-	next := "/app/test/shipments/new?last=" + string(sh.ID)
+	next := b.home + "/shipments/new?last=" + string(sh.ID)
 	if !strings.Contains(page, `data-next="`+next+`"`) || !strings.Contains(page, "Next order") {
 		t.Fatalf("%s leads nowhere: %s", at, page)
 	}
 	form := b.send(member.Shipper, next, nil).Body.String()
-	if !strings.Contains(form, "Label for order") || !strings.Contains(form, "/app/test/shipments/"+string(sh.ID)+`"`) || formOn(t, form, "new").Get("order") != "" {
+	if !strings.Contains(form, "Label for order") || !strings.Contains(form, b.home+"/shipments/"+string(sh.ID)+`"`) || formOn(t, form, "new").Get("order") != "" {
 		t.Error("the next form is not empty, or does not lead to the label")
 	}
-	if plain := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID)+"/print", nil).Body.String(); strings.Contains(plain, "data-next") {
+	if plain := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID)+"/print", nil).Body.String(); strings.Contains(plain, "data-next") {
 		t.Error("a label that is printed again leads away")
 	}
 }
@@ -266,7 +266,7 @@ func TestALabelThatIsOnlyAPDFIsShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh := b.buy(b.owner, "6001", people[0], 1)
-	path := "/app/test/shipments/" + string(sh.ID) + "/label/label.pdf"
+	path := b.home + "/shipments/" + string(sh.ID) + "/label/label.pdf"
 	p := shipmentView{Shipment: sh, Formats: []label.Format{label.PDF}}
 	f := frame{Who: visitor{Account: b.owner}}
 
@@ -282,7 +282,7 @@ func TestALabelThatIsOnlyAPDFIsShown(t *testing.T) {
 	if h := w.Header(); w.Code != http.StatusOK || h.Get("X-Frame-Options") != "SAMEORIGIN" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'self'") {
 		t.Errorf("a page of the dashboard may not show the file: %v", h)
 	}
-	if h := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID), nil).Header(); strings.Contains(h.Get("Content-Security-Policy"), "frame-src") {
+	if h := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID), nil).Header(); strings.Contains(h.Get("Content-Security-Policy"), "frame-src") {
 		t.Error("a page without frames allows them")
 	}
 }

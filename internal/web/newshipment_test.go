@@ -19,8 +19,8 @@ func addressForm() url.Values {
 func TestRatesComeFromEachCarrierByItself(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	list := b.send(member.Shipper, "/app/test/shipments/rates", addressForm(), "HX-Request", "true").Body.String()
-	ask := regexp.MustCompile(`hx-post="(/app/test/shipments/rates\?[^"]*)"`).FindAllStringSubmatch(list, -1)
+	list := b.send(member.Shipper, b.home+"/shipments/rates", addressForm(), "HX-Request", "true").Body.String()
+	ask := regexp.MustCompile(`hx-post="([^"]*/test/shipments/rates\?[^"]*)"`).FindAllStringSubmatch(list, -1)
 	if len(ask) < 4 || !strings.Contains(list, "Let the rules choose") {
 		t.Fatalf("%d are asked: %s", len(ask), list)
 	}
@@ -43,11 +43,11 @@ func TestTheRulesChooseWhereNoRateIsChosen(t *testing.T) {
 	b := newBench(t)
 	f := addressForm()
 	f.Set("then", "print")
-	w := b.send(member.Shipper, "/app/test/shipments", f)
+	w := b.send(member.Shipper, b.home+"/shipments", f)
 	if w.Code != http.StatusSeeOther || !strings.HasSuffix(w.Header().Get("Location"), "/print?next=new") {
 		t.Fatalf("%d %s", w.Code, w.Header().Get("Location"))
 	}
-	again := b.send(member.Shipper, "/app/test/shipments", f)
+	again := b.send(member.Shipper, b.home+"/shipments", f)
 	if again.Header().Get("Location") != w.Header().Get("Location") {
 		t.Error("a second click buys a second label")
 	}
@@ -61,7 +61,7 @@ func TestTheCountryMakesTheFields(t *testing.T) {
 		"US": {">\n\t\t\tState", "ZIP code", `id="customs" class="card" hidden`}, "DE": {"Postal code", `id="customs" class="card" hx-swap-oob`}, "GB": {"Town or city"}, "JP": {"Prefecture", "Tokyo"},
 	} {
 		f.Set("country", country)
-		w := b.send(member.Shipper, "/app/test/shipments/fields?part=country", f, "HX-Request", "true")
+		w := b.send(member.Shipper, b.home+"/shipments/fields?part=country", f, "HX-Request", "true")
 		for _, text := range want {
 			if !strings.Contains(w.Body.String(), strings.TrimLeft(text, ">\n\t")) {
 				t.Errorf("%s: no %q in %s", country, text, w.Body)
@@ -83,7 +83,7 @@ func TestAParcelAbroadIsDeclared(t *testing.T) {
 	} {
 		f.Set(name, value)
 	}
-	w := b.send(member.Shipper, "/app/test/shipments", f)
+	w := b.send(member.Shipper, b.home+"/shipments", f)
 	at := w.Header().Get("Location")
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -96,7 +96,7 @@ func TestAParcelAbroadIsDeclared(t *testing.T) {
 		t.Errorf("declared: %+v", c)
 	}
 	f.Set("item.0.originCountry", "Nowhere")
-	page := b.send(member.Shipper, "/app/test/shipments/rates", f, "HX-Request", "true").Body.String()
+	page := b.send(member.Shipper, b.home+"/shipments/rates", f, "HX-Request", "true").Body.String()
 	if !strings.Contains(page, `data-wrong="item.0.originCountry"`) {
 		t.Errorf("a country that is none: %s", page)
 	}
@@ -113,7 +113,7 @@ func TestATerritoryIsDeclared(t *testing.T) {
 	} {
 		typed.Set(name, value)
 	}
-	w := b.send(member.Shipper, "/app/test/shipments", typed)
+	w := b.send(member.Shipper, b.home+"/shipments", typed)
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -130,20 +130,20 @@ func TestATerritoryIsDeclared(t *testing.T) {
 func TestABoxFillsTheSides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if w := b.send(member.Shipper, "/app/test/boxes", form("name", "Shoe box", "length", "33", "width", "19.5", "height", "12", "unit", "cm")); w.Code != http.StatusSeeOther {
+	if w := b.send(member.Shipper, b.home+"/boxes", form("name", "Shoe box", "length", "33", "width", "19.5", "height", "12", "unit", "cm")); w.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	list, err := b.web.Account.Boxes(t.Context(), ship.Tenant{Account: b.owner.ID})
 	b.must(err)
 	f := addressForm()
 	f.Set("box", string(list[0].ID))
-	part := b.send(member.Shipper, "/app/test/shipments/fields?part=box", f, "HX-Request", "true").Body.String()
+	part := b.send(member.Shipper, b.home+"/shipments/fields?part=box", f, "HX-Request", "true").Body.String()
 	for _, want := range []string{`value="33"`, `value="19.5"`, `value="12"`, `value="cm" selected`, `value="2.5"`} {
 		if !strings.Contains(part, want) {
 			t.Errorf("no %s in %s", want, part)
 		}
 	}
-	if w := b.send(member.Shipper, "/app/test/boxes", form("name", "x", "length", "0", "width", "1", "height", "1", "unit", "cm")); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Must be greater than 0.") {
+	if w := b.send(member.Shipper, b.home+"/boxes", form("name", "x", "length", "0", "width", "1", "height", "1", "unit", "cm")); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Must be greater than 0.") {
 		t.Errorf("a flat box: %d", w.Code)
 	}
 }

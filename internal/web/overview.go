@@ -45,7 +45,7 @@ type figures struct {
 	Spend            ship.Money
 }
 
-// overview handles GET /app/{mode}.
+// overview handles GET /app/{account}/{mode}.
 func (s *Web) overview(v *visit) error {
 	var err error
 	page := overviewPage{Range: rangeOf(v.query("days"), v.query("from"), v.query("until"), time.Now())}

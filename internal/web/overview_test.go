@@ -28,21 +28,21 @@ func TestOverviewShowsWhatWasShipped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.fill(b.owner, 12)
-	page := b.send(member.Owner, "/app/test", nil).Body.String()
+	page := b.send(member.Owner, b.home, nil).Body.String()
 	for _, want := range []string{"<b>12</b>", "none previously", "?from=", "status=delivered"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the overview lacks %q", want)
 		}
 	}
 	b.rolled()
-	if again := b.send(member.Owner, "/app/test", nil).Body.String(); strings.Count(again, "<b>12</b>") != strings.Count(page, "<b>12</b>") {
+	if again := b.send(member.Owner, b.home, nil).Body.String(); strings.Count(again, "<b>12</b>") != strings.Count(page, "<b>12</b>") {
 		t.Error("the number changes when it is counted")
 	}
 	for query, want := range map[string]string{
 		"?from=2020-01-02&until=2020-01-01": "The end date must not be before the start date.", "?from=2020-01-01": "Enter both dates.", "?from=2000-01-01&until=2020-01-01": "The range must not exceed two years.",
 		"?from=2020-01-01&until=2020-02-01": "No shipments in this period",
 	} {
-		if page := b.send(member.Owner, "/app/test"+query, nil).Body.String(); !strings.Contains(page, want) {
+		if page := b.send(member.Owner, b.home+query, nil).Body.String(); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", query, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	page := b.send(member.Owner, "/app/test/attention", nil).Body.String()
+	page := b.send(member.Owner, b.home+"/attention", nil).Body.String()
 	for _, want := range []string{"lost one", "Ask the recipient for the correct address", `<span class="count">1</span>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the list lacks %q", want)
@@ -101,10 +101,10 @@ func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 	if strings.Contains(page, ">other<") {
 		t.Error("what needs nobody is listed")
 	}
-	if csv := b.send(member.Owner, "/app/test/attention.csv?kind=parcels", nil).Body.String(); !strings.Contains(csv, `"parcels","lost one"`) {
+	if csv := b.send(member.Owner, b.home+"/attention.csv?kind=parcels", nil).Body.String(); !strings.Contains(csv, `"parcels","lost one"`) {
 		t.Errorf("the download is %s", csv)
 	}
-	if other := b.send(member.Owner, "/app/test/attention?kind=webhooks", nil).Body.String(); strings.Contains(other, "lost one") {
+	if other := b.send(member.Owner, b.home+"/attention?kind=webhooks", nil).Body.String(); strings.Contains(other, "lost one") {
 		t.Error("the kind does not narrow the list")
 	}
 }
@@ -119,22 +119,22 @@ func TestShortListsFilterAndPage(t *testing.T) {
 	lines := func(path string) int {
 		return strings.Count(b.send(member.Owner, path, nil).Body.String(), "Programs that use it stop")
 	}
-	if n := lines("/app/test/keys"); n != pageSize {
+	if n := lines(b.home + "/keys"); n != pageSize {
 		t.Errorf("the first page has %d lines", n)
 	}
-	page := b.send(member.Owner, "/app/test/keys", nil).Body.String()
-	_, next, _ := strings.Cut(page, "/app/test/keys?cursor=")
+	page := b.send(member.Owner, b.home+"/keys", nil).Body.String()
+	_, next, _ := strings.Cut(page, b.home+"/keys?cursor=")
 	next, _, _ = strings.Cut(next, `"`)
-	if n := lines("/app/test/keys?cursor=" + next); n != 5 {
+	if n := lines(b.home + "/keys?cursor=" + next); n != 5 {
 		t.Errorf("the second page has %d lines", n)
 	}
-	if n := lines("/app/test/keys?q=shop+b"); n != 3 {
+	if n := lines(b.home + "/keys?q=shop+b"); n != 3 {
 		t.Errorf("%d keys are named so", n)
 	}
-	if n := lines("/app/test/keys?state=ended"); n != 0 {
+	if n := lines(b.home + "/keys?state=ended"); n != 0 {
 		t.Errorf("%d keys are ended", n)
 	}
-	w := b.send(member.Owner, "/app/test/keys.csv?q=shop+b", nil)
+	w := b.send(member.Owner, b.home+"/keys.csv?q=shop+b", nil)
 	if n := strings.Count(w.Body.String(), "\r\n"); w.Code != http.StatusOK || n != 4 {
 		t.Errorf("the download has %d lines", n)
 	}
@@ -166,13 +166,13 @@ func TestDownloadsHoldTheWholeList(t *testing.T) {
 	b.fill(b.owner, 9)
 	lines := func(path string) int { return strings.Count(b.send(member.Owner, path, nil).Body.String(), "\r\n") - 1 }
 	for range 300 { // the log shows what no open transaction can precede
-		if lines("/app/test/events.csv?type=shipment.created") == 9 {
+		if lines(b.home+"/events.csv?type=shipment.created") == 9 {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	for path, want := range map[string]int{
-		"/app/test/events.csv?type=shipment.created": 9, "/app/test/shipments.csv": 9, "/app/test/shipments.csv?sort=due": 9, "/app/test/shipments.csv?to=nobody": 0, "/app/test/members.csv": 4,
+		b.home + "/events.csv?type=shipment.created": 9, b.home + "/shipments.csv": 9, b.home + "/shipments.csv?sort=due": 9, b.home + "/shipments.csv?to=nobody": 0, b.home + "/members.csv": 4,
 	} {
 		if n := lines(path); n != want {
 			t.Errorf("%s has %d lines, want %d", path, n, want)

@@ -204,7 +204,7 @@ func TestEveryCountOnTheOverviewIsTheLengthOfItsList(t *testing.T) {
 	b.inEveryState()
 	b.untilCounted()
 
-	for _, path := range []string{"/app/test", "/app/test?days=7", "/app/test/attention"} {
+	for _, path := range []string{b.home, b.home + "?days=7", b.home + "/attention"} {
 		found := countsOn(t, b.send(member.Owner, path, nil).Body.String())
 		if len(found) < 5 {
 			t.Fatalf("%s shows %d counts", path, len(found))
@@ -245,7 +245,7 @@ func TestTheOverviewCountsOnlyLiveLabels(t *testing.T) {
 	b.must(err)
 
 	counts := map[string]int{}
-	for _, shown := range countsOn(t, b.send(member.Owner, "/app/test", nil).Body.String()) {
+	for _, shown := range countsOn(t, b.send(member.Owner, b.home, nil).Body.String()) {
 		counts[shown.what] = shown.count
 	}
 	for what, want := range map[string]int{"Shipments": 3, "Label ready": 3, "Voided": 1} {
@@ -255,7 +255,7 @@ func TestTheOverviewCountsOnlyLiveLabels(t *testing.T) {
 	}
 
 	for filter, want := range map[string]int{"": 4, "active": 3, "label_generated": 3, "voided": 1, "failed": 0} {
-		if rows := b.rowsOf("/app/test/shipments?status=" + filter); rows != want {
+		if rows := b.rowsOf(b.home + "/shipments?status=" + filter); rows != want {
 			t.Errorf("the filter %q lists %d, want %d", filter, rows, want)
 		}
 	}
@@ -274,10 +274,10 @@ func TestAFailedPurchaseNeedsAttentionWithItsReason(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 
-	again := "/app/test/shipments/new?from=" + string(failed.ID)
+	again := b.home + "/shipments/new?from=" + string(failed.ID)
 	for path, wants := range map[string][]string{
-		"/app/test/attention?kind=failed":          {"5005", "Not bought", "did not answer in time and has no record of the purchase", "Edit and buy again", "Duplicate", again},
-		"/app/test/shipments/" + string(failed.ID): {"Not bought", "did not answer in time and has no record of the purchase", "Edit and buy again", "Duplicate", again},
+		b.home + "/attention?kind=failed":          {"5005", "Not bought", "did not answer in time and has no record of the purchase", "Edit and buy again", "Duplicate", again},
+		b.home + "/shipments/" + string(failed.ID): {"Not bought", "did not answer in time and has no record of the purchase", "Edit and buy again", "Duplicate", again},
 	} {
 		page := b.send(member.Shipper, path, nil).Body.String()
 		for _, want := range wants {
@@ -293,10 +293,10 @@ func TestAFailedPurchaseNeedsAttentionWithItsReason(t *testing.T) {
 	// The order is bought again to somebody who can be reached: it is dealt with.
 	values := formOn(t, b.send(member.Shipper, again, nil).Body.String(), "new")
 	values.Set("name", "Ada Lovelace")
-	if w := b.send(member.Shipper, "/app/test/shipments", values); w.Code != http.StatusSeeOther {
+	if w := b.send(member.Shipper, b.home+"/shipments", values); w.Code != http.StatusSeeOther {
 		t.Fatalf("the order is not bought again: %d", w.Code)
 	}
-	if page := b.send(member.Shipper, "/app/test/attention?kind=failed", nil).Body.String(); strings.Contains(page, "5005") {
+	if page := b.send(member.Shipper, b.home+"/attention?kind=failed", nil).Body.String(); strings.Contains(page, "5005") {
 		t.Error("an order that was shipped again still needs attention")
 	}
 }
@@ -326,7 +326,7 @@ func TestOldAddressesOfFiltersStillWork(t *testing.T) {
 		if _, err := url.ParseQuery(query); err != nil {
 			t.Fatal(err)
 		}
-		if rows := b.rowsOf("/app/test/shipments?" + query); rows != want {
+		if rows := b.rowsOf(b.home + "/shipments?" + query); rows != want {
 			t.Errorf("%s lists %d, want %d", query, rows, want)
 		}
 	}

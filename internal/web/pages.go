@@ -8,7 +8,7 @@ import "net/http"
 func Pages() []string {
 	var list []string
 	for _, page := range (&Web{}).table() {
-		if page.method == http.MethodGet {
+		if page.method == http.MethodGet && !page.moved {
 			list = append(list, page.path)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // referenceRoutes are the API reference.
 func (s *Web) referenceRoutes() []route {
 	return []route{
-		get("/app/{mode}/reference", member.ViewKeys, s.reference),
-		get("/app/{mode}/reference/{operation}", member.ViewKeys, s.reference),
-		post("/app/{mode}/reference", member.ManageKeys, s.referenceKey),
+		get("/app/{account}/{mode}/reference", member.ViewKeys, s.reference),
+		get("/app/{account}/{mode}/reference/{operation}", member.ViewKeys, s.reference),
+		post("/app/{account}/{mode}/reference", member.ManageKeys, s.referenceKey),
 	}
 }
 
@@ -58,8 +58,8 @@ func (v *visit) referenceAt() (referenceView, error) {
 	return page, errNoPage
 }
 
-// reference handles GET /app/{mode}/reference and GET
-// /app/{mode}/reference/{operation}.
+// reference handles GET /app/{account}/{mode}/reference and GET
+// /app/{account}/{mode}/reference/{operation}.
 func (s *Web) reference(v *visit) error {
 	page, err := v.referenceAt()
 	if err != nil {
@@ -79,8 +79,8 @@ const (
 	referenceKeyLife = 7 * 24 * time.Hour
 )
 
-// referenceKey handles POST /app/test/reference: it creates a test key for the
-// examples. The key is in this answer and in no other.
+// referenceKey handles POST /app/{account}/test/reference: it creates a test key
+// for the examples. The key is in this answer and in no other.
 func (s *Web) referenceKey(v *visit) error {
 	page, err := v.referenceAt()
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 // journalRoutes are the log of requests, for developers.
 func (s *Web) journalRoutes() []route {
 	return []route{
-		get("/app/{mode}/requests", member.ViewRequests, s.requests),
-		get("/app/{mode}/requests.csv", member.ViewRequests, s.requestsCSV),
-		get("/app/{mode}/requests/{id}", member.ViewRequests, s.request),
-		get("/app/{mode}/shipments/{id}/exchanges", member.ViewRequests, s.exchanges),
+		get("/app/{account}/{mode}/requests", member.ViewRequests, s.requests),
+		get("/app/{account}/{mode}/requests.csv", member.ViewRequests, s.requestsCSV),
+		get("/app/{account}/{mode}/requests/{id}", member.ViewRequests, s.request),
+		get("/app/{account}/{mode}/shipments/{id}/exchanges", member.ViewRequests, s.exchanges),
 	}
 }
 
@@ -128,7 +128,7 @@ func (v *visit) keyChoices() ([]choice, error) {
 	return list, err
 }
 
-// requests handles GET /app/{mode}/requests.
+// requests handles GET /app/{account}/{mode}/requests.
 func (s *Web) requests(v *visit) error {
 	view := requestList{Filter: v.requestQuery(), Routes: s.routeChoices()}
 	filter, page := view.Filter.filter()
@@ -152,7 +152,7 @@ func (s *Web) requests(v *visit) error {
 	return v.show(http.StatusOK, requestsPage(frame, view))
 }
 
-// requestsCSV handles GET /app/{mode}/requests.csv: the list as it is
+// requestsCSV handles GET /app/{account}/{mode}/requests.csv: the list as it is
 // filtered, up to csvLimit lines.
 func (s *Web) requestsCSV(v *visit) error {
 	filter, page := v.requestQuery().filter()
@@ -197,7 +197,7 @@ type requestView struct {
 	Help    string          // what to do
 }
 
-// request handles GET /app/{mode}/requests/{id}.
+// request handles GET /app/{account}/{mode}/requests/{id}.
 func (s *Web) request(v *visit) error {
 	id, ok := ship.ParseRequestID(v.r.PathValue("id"))
 	if !ok {

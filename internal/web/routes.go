@@ -17,27 +17,23 @@ type route struct {
 	action       member.Action // that the person's role must allow
 	open         bool          // no sign-in is needed
 	most         int64         // largest request in bytes; 0 for maxForm
+	moved        bool          // the page has another address now, which this one leads to
 	keeps        bool          // what was typed is kept if the request cannot be served: see keepForm
 	handle       func(*visit) error
 }
 
-// patterns returns the route's patterns for the mux: one for each mode, if its
-// path has a mode.
-func (rt route) patterns() []string {
-	pattern := rt.method + " " + rt.path
-	if !strings.Contains(pattern, "{mode}") {
-		return []string{pattern}
-	}
-	return []string{
-		strings.Replace(pattern, "{mode}", "test", 1),
-		strings.Replace(pattern, "{mode}", "live", 1),
-	}
-}
+// isOfAccount reports whether the route is of a page of an account, whose path
+// names the account and the mode.
+func (rt route) isOfAccount() bool { return strings.HasPrefix(rt.path, accountPath) }
+
+// accountPath is where the pages of an account begin.
+const accountPath = "/app/{account}/{mode}"
 
 // table lists every route of the dashboard.
 func (s *Web) table() []route {
 	return slices.Concat(
 		s.frameRoutes(),
+		s.bookmarkRoutes(),
 		s.signInRoutes(),
 		s.attentionRoutes(),
 		s.shipmentRoutes(),
@@ -75,23 +71,41 @@ func (s *Web) frameRoutes() []route {
 		{method: http.MethodGet, path: staticPath, open: true, handle: s.serveStatic},
 		get("/{$}", member.ViewSelf, s.index),
 		get("/app", member.ViewSelf, s.index),
-		get("/app/{mode}/search", member.ViewShipments, s.search),
+		get("/app/{account}/{mode}/search", member.ViewShipments, s.search),
 	}
 }
 
+// bookmarkRoutes are addresses of pages without an account, from before accounts
+// were part of them. Forms are not accepted there: which account they are for
+// would be a guess.
+func (s *Web) bookmarkRoutes() []route {
+	var list []route
+	for _, mode := range []string{"test", "live"} {
+		for _, rest := range []string{"", "/{section}", "/{section}/{rest...}"} {
+			page := get("/app/"+mode+rest, member.ViewSelf, s.bookmark)
+			page.moved = true
+			list = append(list, page)
+		}
+	}
+	return list
+}
+
+// purchasePath is where a label is bought.
+const purchasePath = accountPath + "/shipments"
+
 func (s *Web) shipmentRoutes() []route {
 	return []route{
-		get("/app/{mode}/shipments", member.ViewShipments, s.shipments),
-		get("/app/{mode}/shipments.csv", member.ExportShipments, s.shipmentsCSV),
-		get("/app/{mode}/shipments/new", member.BuyShipments, s.emptyShipment),
-		keeping(post("/app/{mode}/shipments", member.BuyShipments, s.buyShipment)),
-		keeping(post("/app/{mode}/shipments/rates", member.BuyShipments, s.rates)),
-		get("/app/{mode}/shipments/{id}", member.ViewShipments, s.shipment),
-		get("/app/{mode}/shipments/{id}/print", member.PrintLabels, s.printLabel),
-		get("/app/{mode}/shipments/{id}/label/{file}", member.PrintLabels, s.labelFile),
-		get("/app/{mode}/shipments/{id}/documents/{n}", member.PrintLabels, s.shipmentDocument),
-		post("/app/{mode}/shipments/{id}/void", member.VoidShipments, s.voidShipment),
-		post("/app/{mode}/shipments/{id}/advance", member.ControlSandbox, s.advanceShipment),
+		get("/app/{account}/{mode}/shipments", member.ViewShipments, s.shipments),
+		get("/app/{account}/{mode}/shipments.csv", member.ExportShipments, s.shipmentsCSV),
+		get("/app/{account}/{mode}/shipments/new", member.BuyShipments, s.emptyShipment),
+		keeping(post(purchasePath, member.BuyShipments, s.buyShipment)),
+		keeping(post("/app/{account}/{mode}/shipments/rates", member.BuyShipments, s.rates)),
+		get("/app/{account}/{mode}/shipments/{id}", member.ViewShipments, s.shipment),
+		get("/app/{account}/{mode}/shipments/{id}/print", member.PrintLabels, s.printLabel),
+		get("/app/{account}/{mode}/shipments/{id}/label/{file}", member.PrintLabels, s.labelFile),
+		get("/app/{account}/{mode}/shipments/{id}/documents/{n}", member.PrintLabels, s.shipmentDocument),
+		post("/app/{account}/{mode}/shipments/{id}/void", member.VoidShipments, s.voidShipment),
+		post("/app/{account}/{mode}/shipments/{id}/advance", member.ControlSandbox, s.advanceShipment),
 	}
 }
 
@@ -125,47 +139,47 @@ func (s *Web) signInRoutes() []route {
 // developerRoutes are about events, webhooks and API keys.
 func (s *Web) developerRoutes() []route {
 	return []route{
-		get("/app/{mode}/events", member.ViewEvents, s.events),
-		get("/app/{mode}/events.csv", member.ViewEvents, s.eventsCSV),
-		get("/app/{mode}/events/{id}", member.ViewEvents, s.event),
-		post("/app/{mode}/events/{id}/redeliver", member.ManageWebhooks, s.redeliver),
+		get("/app/{account}/{mode}/events", member.ViewEvents, s.events),
+		get("/app/{account}/{mode}/events.csv", member.ViewEvents, s.eventsCSV),
+		get("/app/{account}/{mode}/events/{id}", member.ViewEvents, s.event),
+		post("/app/{account}/{mode}/events/{id}/redeliver", member.ManageWebhooks, s.redeliver),
 
-		get("/app/{mode}/webhooks", member.ViewWebhooks, s.webhooks),
-		post("/app/{mode}/webhooks", member.ManageWebhooks, s.makeWebhook),
-		get("/app/{mode}/webhooks/{id}", member.ViewWebhooks, s.webhook),
-		post("/app/{mode}/webhooks/{id}", member.ManageWebhooks, s.changeWebhook),
+		get("/app/{account}/{mode}/webhooks", member.ViewWebhooks, s.webhooks),
+		post("/app/{account}/{mode}/webhooks", member.ManageWebhooks, s.makeWebhook),
+		get("/app/{account}/{mode}/webhooks/{id}", member.ViewWebhooks, s.webhook),
+		post("/app/{account}/{mode}/webhooks/{id}", member.ManageWebhooks, s.changeWebhook),
 
-		get("/app/{mode}/keys", member.ViewKeys, s.keys),
-		post("/app/{mode}/keys", member.ManageKeys, s.makeKey),
-		post("/app/{mode}/keys/{id}/revoke", member.ManageKeys, s.revokeKey),
+		get("/app/{account}/{mode}/keys", member.ViewKeys, s.keys),
+		post("/app/{account}/{mode}/keys", member.ManageKeys, s.makeKey),
+		post("/app/{account}/{mode}/keys/{id}/revoke", member.ManageKeys, s.revokeKey),
 	}
 }
 
 // accountRoutes are about the account and its members.
 func (s *Web) accountRoutes() []route {
 	return []route{
-		get("/app/{mode}", member.ViewOverview, s.overview),
+		get("/app/{account}/{mode}", member.ViewOverview, s.overview),
 
-		get("/app/{mode}/carriers", member.ViewConnections, s.carriers),
-		get("/app/{mode}/connect/{carrier}", member.ManageConnections, s.connectPage),
-		post("/app/{mode}/connect/{carrier}", member.ManageConnections, s.connect),
-		get("/app/{mode}/carriers/{id}", member.ViewConnections, s.connection),
-		post("/app/{mode}/carriers/{id}", member.ManageConnections, s.changeConnection),
-		post("/app/{mode}/carriers/{id}/check", member.CheckConnections, s.checkConnection),
+		get("/app/{account}/{mode}/carriers", member.ViewConnections, s.carriers),
+		get("/app/{account}/{mode}/connect/{carrier}", member.ManageConnections, s.connectPage),
+		post("/app/{account}/{mode}/connect/{carrier}", member.ManageConnections, s.connect),
+		get("/app/{account}/{mode}/carriers/{id}", member.ViewConnections, s.connection),
+		post("/app/{account}/{mode}/carriers/{id}", member.ManageConnections, s.changeConnection),
+		post("/app/{account}/{mode}/carriers/{id}/check", member.CheckConnections, s.checkConnection),
 
-		get("/app/{mode}/members", member.ViewMembers, s.members),
-		post("/app/{mode}/members", member.ManageMembers, s.invite),
-		post("/app/{mode}/members/{id}", member.ManageMembers, s.changeMember),
-		post("/app/{mode}/invitations/{id}/revoke", member.ManageMembers, s.revokeInvitation),
+		get("/app/{account}/{mode}/members", member.ViewMembers, s.members),
+		post("/app/{account}/{mode}/members", member.ManageMembers, s.invite),
+		post("/app/{account}/{mode}/members/{id}", member.ManageMembers, s.changeMember),
+		post("/app/{account}/{mode}/invitations/{id}/revoke", member.ManageMembers, s.revokeInvitation),
 
-		get("/app/{mode}/audit", member.ViewAudit, s.audit),
-		get("/app/{mode}/audit.csv", member.ViewAudit, s.auditCSV),
-		get("/app/{mode}/settings", member.ViewSettings, s.settings),
-		post("/app/{mode}/settings", member.ManageSettings, s.saveSettings),
+		get("/app/{account}/{mode}/audit", member.ViewAudit, s.audit),
+		get("/app/{account}/{mode}/audit.csv", member.ViewAudit, s.auditCSV),
+		get("/app/{account}/{mode}/settings", member.ViewSettings, s.settings),
+		post("/app/{account}/{mode}/settings", member.ManageSettings, s.saveSettings),
 
-		get("/app/{mode}/you", member.ViewSelf, s.you),
-		post("/app/{mode}/you", member.ManageSelf, s.changeYou),
-		post("/app/{mode}/you/secrets", member.ManageOwnSecrets, s.changeSecrets),
+		get("/app/{account}/{mode}/you", member.ViewSelf, s.you),
+		post("/app/{account}/{mode}/you", member.ManageSelf, s.changeYou),
+		post("/app/{account}/{mode}/you/secrets", member.ManageOwnSecrets, s.changeSecrets),
 	}
 }
 
@@ -198,10 +212,16 @@ func (s *Web) serve(rt route) http.HandlerFunc {
 	}
 }
 
-// admit finds out who asks and in which mode, and whether they may.
+// admit finds out who asks, in which account and mode, and whether they may.
 func (v *visit) admit() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, cmp.Or(v.rt.most, maxForm))
-	v.live = strings.HasPrefix(v.r.URL.Path, "/app/live/") || v.r.URL.Path == "/app/live"
+	if v.rt.isOfAccount() {
+		mode := v.r.PathValue("mode")
+		if mode != "test" && mode != "live" {
+			return errNoPage
+		}
+		v.live = mode == "live"
+	}
 	if v.rt.open {
 		return nil
 	}

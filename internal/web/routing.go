@@ -14,29 +14,29 @@ import (
 // routingRoutes are about the rules that choose carriers.
 func (s *Web) routingRoutes() []route {
 	return []route{
-		get("/app/{mode}/routing", member.ViewRouting, s.routing),
-		post("/app/{mode}/routing", member.ManageRouting, s.changeRules),
+		get("/app/{account}/{mode}/routing", member.ViewRouting, s.routing),
+		post("/app/{account}/{mode}/routing", member.ManageRouting, s.changeRules),
 
-		get("/app/{mode}/routing/rule", member.ViewRouting, s.rule),
-		post("/app/{mode}/routing/rule", member.ManageRouting, s.saveRule),
-		post("/app/{mode}/routing/rule/form", member.ManageRouting, s.ruleFormPart),
-		post("/app/{mode}/routing/rule/check", member.ManageRouting, s.checkRule),
+		get("/app/{account}/{mode}/routing/rule", member.ViewRouting, s.rule),
+		post("/app/{account}/{mode}/routing/rule", member.ManageRouting, s.saveRule),
+		post("/app/{account}/{mode}/routing/rule/form", member.ManageRouting, s.ruleFormPart),
+		post("/app/{account}/{mode}/routing/rule/check", member.ManageRouting, s.checkRule),
 
-		get("/app/{mode}/routing/try", member.ViewRouting, s.tryPage),
-		post("/app/{mode}/routing/try", member.BuyShipments, s.tryRules),
+		get("/app/{account}/{mode}/routing/try", member.ViewRouting, s.tryPage),
+		post("/app/{account}/{mode}/routing/try", member.BuyShipments, s.tryRules),
 
-		get("/app/{mode}/routing/backtest", member.ViewRouting, s.backtestPage),
-		post("/app/{mode}/routing/backtest", member.ViewRouting, s.backtest),
-		post("/app/{mode}/routing/backtest.csv", member.ExportShipments, s.backtestCSV),
+		get("/app/{account}/{mode}/routing/backtest", member.ViewRouting, s.backtestPage),
+		post("/app/{account}/{mode}/routing/backtest", member.ViewRouting, s.backtest),
+		post("/app/{account}/{mode}/routing/backtest.csv", member.ExportShipments, s.backtestCSV),
 
-		get("/app/{mode}/routing/publish", member.ManageRouting, s.publishPage),
-		post("/app/{mode}/routing/publish", member.ManageRouting, s.publishRules),
+		get("/app/{account}/{mode}/routing/publish", member.ManageRouting, s.publishPage),
+		post("/app/{account}/{mode}/routing/publish", member.ManageRouting, s.publishRules),
 
-		get("/app/{mode}/routing/history", member.ViewRouting, s.ruleHistory),
-		get("/app/{mode}/routing/history.csv", member.ViewRouting, s.ruleHistoryCSV),
-		get("/app/{mode}/routing/versions/{id}", member.ViewRouting, s.ruleVersion),
-		get("/app/{mode}/routing/versions/{id}/rules.json", member.ViewRouting, s.ruleVersionJSON),
-		post("/app/{mode}/routing/versions/{id}", member.ManageRouting, s.rollBack),
+		get("/app/{account}/{mode}/routing/history", member.ViewRouting, s.ruleHistory),
+		get("/app/{account}/{mode}/routing/history.csv", member.ViewRouting, s.ruleHistoryCSV),
+		get("/app/{account}/{mode}/routing/versions/{id}", member.ViewRouting, s.ruleVersion),
+		get("/app/{account}/{mode}/routing/versions/{id}/rules.json", member.ViewRouting, s.ruleVersionJSON),
+		post("/app/{account}/{mode}/routing/versions/{id}", member.ManageRouting, s.rollBack),
 	}
 }
 
@@ -87,7 +87,7 @@ func ruleAt(book routing.Book, pointer string) string {
 	return "The default"
 }
 
-// routing handles GET /app/{mode}/routing.
+// routing handles GET /app/{account}/{mode}/routing.
 func (s *Web) routing(v *visit) error {
 	page, err := v.desk()
 	if err != nil {
@@ -106,8 +106,8 @@ var ruleDone = map[string]string{
 	"delete": "deleted",
 }
 
-// changeRules handles POST /app/{mode}/routing: the action of the button, on
-// one rule or on the whole draft.
+// changeRules handles POST /app/{account}/{mode}/routing: the action of the
+// button, on one rule or on the whole draft.
 func (s *Web) changeRules(v *visit) error {
 	action := v.form("do")
 	name := v.r.FormValue("rule")

@@ -21,7 +21,7 @@ var markIn = regexp.MustCompile(`name="mark" value="([^"]+)"`)
 // mark is that of the draft, as the page has it.
 func (b *bench) mark() string {
 	b.Helper()
-	m := markIn.FindStringSubmatch(b.send(member.Owner, "/app/test/routing/rule", nil).Body.String())
+	m := markIn.FindStringSubmatch(b.send(member.Owner, b.home+"/routing/rule", nil).Body.String())
 	if m == nil {
 		b.Fatal("the page has no mark")
 	}
@@ -31,7 +31,7 @@ func (b *bench) mark() string {
 // saveRule sends the form of a rule.
 func (b *bench) saveRule(mark, name string, more ...string) *httptest.ResponseRecorder {
 	f := form(append([]string{"mark", mark, "name", name, "kind", "choose", "choose", "fastest"}, more...)...)
-	return b.send(member.Owner, "/app/test/routing/rule", f)
+	return b.send(member.Owner, b.home+"/routing/rule", f)
 }
 
 func (b *bench) rules() []string {
@@ -104,16 +104,16 @@ func TestTwoWhoWriteRulesAreTold(t *testing.T) {
 		t.Errorf("the draft has %s", got)
 	}
 	move := form("mark", again, "do", "up", "rule", "Two")
-	w = b.send(member.Owner, "/app/test/routing", move, "HX-Request", "true")
+	w = b.send(member.Owner, b.home+"/routing", move, "HX-Request", "true")
 	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "This is the current version") {
 		t.Errorf("an old move: %d", w.Code)
 	}
 	move.Set("mark", b.mark())
-	if w = b.send(member.Owner, "/app/test/routing", move, "HX-Request", "true"); w.Code != http.StatusOK || strings.Join(b.rules(), " ") != "Two One" {
+	if w = b.send(member.Owner, b.home+"/routing", move, "HX-Request", "true"); w.Code != http.StatusOK || strings.Join(b.rules(), " ") != "Two One" {
 		t.Errorf("a move: %d, %v", w.Code, b.rules())
 	}
 	order := url.Values{"mark": {b.mark()}, "do": {"order"}, "order": {"One", "gone", "Two"}}
-	if w = b.send(member.Owner, "/app/test/routing", order); w.Code != http.StatusSeeOther || strings.Join(b.rules(), " ") != "One Two" {
+	if w = b.send(member.Owner, b.home+"/routing", order); w.Code != http.StatusSeeOther || strings.Join(b.rules(), " ") != "One Two" {
 		t.Errorf("a drag: %d, %v", w.Code, b.rules())
 	}
 }
@@ -142,7 +142,7 @@ func TestAWrongRuleIsToldWhereItIsWrong(t *testing.T) {
 			continue // is not written yet, while typing
 		}
 		f := form(append([]string{"kind", "choose"}, tc.form...)...)
-		if w := b.send(member.Owner, "/app/test/routing/rule/check", f); w.Code != http.StatusOK || !strings.Contains(strings.ToLower(w.Body.String()), strings.ToLower(tc.want)) {
+		if w := b.send(member.Owner, b.home+"/routing/rule/check", f); w.Code != http.StatusOK || !strings.Contains(strings.ToLower(w.Body.String()), strings.ToLower(tc.want)) {
 			t.Errorf("%v while typing: %d, without %q", tc.form, w.Code, tc.want)
 		}
 	}
@@ -166,28 +166,28 @@ func TestNamesOfRulesNeverRun(t *testing.T) {
 	}
 	_, err := b.web.Rules.SaveDraft(ctx, tenant, book)
 	b.must(err)
-	pages := []string{"/app/test/routing", "/app/test/routing/publish", "/app/test/routing/try", "/app/test/routing/history", "/app/test/routing/versions/1"}
+	pages := []string{b.home + "/routing", b.home + "/routing/publish", b.home + "/routing/try", b.home + "/routing/history", b.home + "/routing/versions/1"}
 	for _, page := range pages[:3] {
 		inert(t, page, b.send(member.Owner, page, nil).Body.String())
 	}
 	_, err = b.web.Rules.Publish(ctx, rulebook.PublishInput{Tenant: tenant, Note: strings.Join(vectors, " ")})
 	b.must(err)
 	sh := b.buy(b.owner, "1", people[0], 1)
-	for _, page := range append(pages, "/app/test/shipments/"+string(sh.ID)) {
+	for _, page := range append(pages, b.home+"/shipments/"+string(sh.ID)) {
 		w := b.send(member.Owner, page, nil)
 		if w.Code != http.StatusOK && page != pages[1] {
 			t.Errorf("%s: %d", page, w.Code)
 		}
 		inert(t, page, w.Body.String())
 	}
-	inert(t, "back-test", b.send(member.Owner, "/app/test/routing/backtest", form("which", "published")).Body.String())
-	inert(t, "try", b.send(member.Owner, "/app/test/routing/try", form("shipment", string(sh.ID))).Body.String())
+	inert(t, "back-test", b.send(member.Owner, b.home+"/routing/backtest", form("which", "published")).Body.String())
+	inert(t, "try", b.send(member.Owner, b.home+"/routing/try", form("shipment", string(sh.ID))).Body.String())
 	for _, bad := range vectors {
 		f := form("name", bad, "by", "cel", "when", bad, "kind", "use", "t.0.value", bad, "was", bad, "mark", bad, "metadata", bad, "c.0.name", bad)
 		for _, path := range []string{"rule", "rule/form", "rule/check", "try"} {
-			inert(t, path+" "+bad, b.send(member.Owner, "/app/test/routing/"+path, f).Body.String())
+			inert(t, path+" "+bad, b.send(member.Owner, b.home+"/routing/"+path, f).Body.String())
 		}
-		inert(t, bad, b.send(member.Owner, "/app/test/routing/rule?name="+url.QueryEscape(bad), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/routing/rule?name="+url.QueryEscape(bad), nil).Body.String())
 		inert(t, bad, b.importSheet(bad, bad, bad).Body.String())
 	}
 }
@@ -195,14 +195,14 @@ func TestNamesOfRulesNeverRun(t *testing.T) {
 // importSheet imports a rate sheet as a browser does.
 func (b *bench) importSheet(name, target, csv string) *httptest.ResponseRecorder {
 	b.Helper()
-	return b.upload(member.Owner, "/app/test/rate-sheets", "csv", []byte(csv), "name", name, "for", target)
+	return b.upload(member.Owner, b.home+"/rate-sheets", "csv", []byte(csv), "name", name, "for", target)
 }
 
 func TestEveryTemplateOfARateSheetCanBeImported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, spec := range sandbox.Specs() {
-		text := b.send(member.Owner, "/app/test/rate-sheet-template.csv?carrier="+spec.Name, nil).Body.String()
+		text := b.send(member.Owner, b.home+"/rate-sheet-template.csv?carrier="+spec.Name, nil).Body.String()
 		if _, err := sheet.Parse([]byte(text)); err != nil {
 			t.Errorf("%s: %v", spec.Name, err)
 		}
@@ -220,12 +220,12 @@ func TestABackTestTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.buy(b.owner, "1", people[0], 1)
-	w := b.send(member.Owner, "/app/test/routing/backtest", form(), "X-Progress", "1", "HX-Request", "true")
+	w := b.send(member.Owner, b.home+"/routing/backtest", form(), "X-Progress", "1", "HX-Request", "true")
 	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[0], `"done":0`) || !strings.Contains(lines[1], `"done":1`) || !strings.Contains(lines[2], `"html":`) {
 		t.Errorf("the stream is %.300q", lines)
 	}
-	csv := b.send(member.Owner, "/app/test/routing/backtest.csv", form())
+	csv := b.send(member.Owner, b.home+"/routing/backtest.csv", form())
 	if csv.Code != http.StatusOK || !strings.HasPrefix(csv.Body.String(), `"shipment","order"`) {
 		t.Errorf("%d %s", csv.Code, csv.Body)
 	}
@@ -238,11 +238,11 @@ func TestAZoneOfABackTestListsItsOwnShipments(t *testing.T) {
 	b.buy(b.owner, "to-new-york", people[1], 1)
 	_, err := b.web.Rules.SaveDraft(t.Context(), ship.Tenant{Account: b.owner.ID}, routing.Book{Default: routing.Action{Choose: "fastest"}})
 	b.must(err)
-	all := b.send(member.Owner, "/app/test/routing/backtest", form("which", "draft")).Body.String()
+	all := b.send(member.Owner, b.home+"/routing/backtest", form("which", "draft")).Body.String()
 	if !strings.Contains(all, `name="zone" value="US-787"`) || !strings.Contains(all, ">to-texas<") || !strings.Contains(all, ">to-new-york<") {
 		t.Error("the back-test does not list both and offer their zones")
 	}
-	list := b.send(member.Owner, "/app/test/routing/backtest", form("which", "draft", "zone", "US-787")).Body.String()
+	list := b.send(member.Owner, b.home+"/routing/backtest", form("which", "draft", "zone", "US-787")).Body.String()
 	if !strings.Contains(list, "Shipments to US-787") || !strings.Contains(list, "newest 1 of 1") || !strings.Contains(list, ">to-texas<") || strings.Contains(list, ">to-new-york<") {
 		t.Error("the list of Texas is not Texas alone")
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// rule handles GET /app/{mode}/routing/rule: the form of a new rule, of the
-// one that the address names, or of the default.
+// rule handles GET /app/{account}/{mode}/routing/rule: the form of a new rule, of
+// the one that the address names, or of the default.
 func (s *Web) rule(v *visit) error {
 	desk, err := s.Rules.Workspace(v.ctx(), v.tenant())
 	if err != nil {
@@ -68,8 +68,8 @@ func (f ruleForm) title() string {
 	return f.Was
 }
 
-// ruleFormPart handles POST /app/{mode}/routing/rule/form: the form again with
-// a row more or less, or with the fields that a choice needs.
+// ruleFormPart handles POST /app/{account}/{mode}/routing/rule/form: the form
+// again with a row more or less, or with the fields that a choice needs.
 func (s *Web) ruleFormPart(v *visit) error {
 	form := v.ruleForm()
 	form.apply(v.form("do"))
@@ -135,8 +135,8 @@ func (f ruleForm) verdict() verdict {
 	return verdict{ruleForm: f, Rule: rule}
 }
 
-// checkRule handles POST /app/{mode}/routing/rule/check: the errors of what is
-// written so far. It saves nothing.
+// checkRule handles POST /app/{account}/{mode}/routing/rule/check: the errors of
+// what is written so far. It saves nothing.
 func (s *Web) checkRule(v *visit) (err error) {
 	out := verdict{ruleForm: v.ruleForm()}
 	if out.Names, err = v.catalog(); err != nil {
@@ -238,7 +238,7 @@ func caret(source, detail string) (line, mark string) {
 	return lines[number-1], strings.Repeat(" ", max(0, column-1)) + "^"
 }
 
-// saveRule handles POST /app/{mode}/routing/rule.
+// saveRule handles POST /app/{account}/{mode}/routing/rule.
 func (s *Web) saveRule(v *visit) error {
 	form := v.ruleForm()
 	rule, invalid := form.rule()

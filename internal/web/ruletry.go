@@ -25,7 +25,7 @@ type ruleTry struct {
 	Wrong     problems
 }
 
-// tryPage handles GET /app/{mode}/routing/try.
+// tryPage handles GET /app/{account}/{mode}/routing/try.
 func (s *Web) tryPage(v *visit) error {
 	page, err := v.tryForm()
 	if err != nil {
@@ -89,8 +89,8 @@ func pairs(text string) map[string]string {
 	return out
 }
 
-// tryRules handles POST /app/{mode}/routing/try: it requests rates from the
-// carriers and lets the rules choose. It buys nothing.
+// tryRules handles POST /app/{account}/{mode}/routing/try: it requests rates from
+// the carriers and lets the rules choose. It buys nothing.
 func (s *Web) tryRules(v *visit) error {
 	page, err := v.tryForm()
 	if err != nil {

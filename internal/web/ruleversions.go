@@ -11,7 +11,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// publishPage handles GET /app/{mode}/routing/publish: what would change.
+// publishPage handles GET /app/{account}/{mode}/routing/publish: what would
+// change.
 func (s *Web) publishPage(v *visit) error {
 	page, err := v.desk()
 	if err != nil {
@@ -23,7 +24,7 @@ func (s *Web) publishPage(v *visit) error {
 	return v.show(http.StatusOK, publishPageView(v.frame("Publish rules", "routing"), page))
 }
 
-// publishRules handles POST /app/{mode}/routing/publish.
+// publishRules handles POST /app/{account}/{mode}/routing/publish.
 func (s *Web) publishRules(v *visit) error {
 	note := v.form("note")
 	if runes := []rune(note); len(runes) > maxNote {
@@ -69,7 +70,7 @@ func changesOf(version rulebook.Head) string {
 	return or(countWords(version.Changes), "No changes")
 }
 
-// ruleHistory handles GET /app/{mode}/routing/history.
+// ruleHistory handles GET /app/{account}/{mode}/routing/history.
 func (s *Web) ruleHistory(v *visit) error {
 	page := historyView{At: v.query("cursor")}
 	before, _ := versionOf(page.At)
@@ -93,7 +94,7 @@ func versionOf(text string) (int, bool) {
 	return int(n), err == nil && n > 0
 }
 
-// ruleHistoryCSV handles GET /app/{mode}/routing/history.csv.
+// ruleHistoryCSV handles GET /app/{account}/{mode}/routing/history.csv.
 func (s *Web) ruleHistoryCSV(v *visit) error {
 	out := v.exportCSV("routing-history", "version", "published", "rules", "note", "restored from", "changes")
 	before := 0
@@ -221,7 +222,7 @@ func (m versionMenu) Older() string {
 	return strconv.Itoa(m.first() - menuSize + 1)
 }
 
-// ruleVersion handles GET /app/{mode}/routing/versions/{id}.
+// ruleVersion handles GET /app/{account}/{mode}/routing/versions/{id}.
 func (s *Web) ruleVersion(v *visit) error {
 	page, err := v.versionOf()
 	if err != nil {
@@ -230,8 +231,9 @@ func (s *Web) ruleVersion(v *visit) error {
 	return v.show(http.StatusOK, versionPage(v.frame("Version "+strconv.Itoa(page.Version.Version), "routing"), page))
 }
 
-// ruleVersionJSON handles GET /app/{mode}/routing/versions/{id}/rules.json:
-// the file that the commands and the API read.
+// ruleVersionJSON handles GET
+// /app/{account}/{mode}/routing/versions/{id}/rules.json: the file that the
+// commands and the API read.
 func (s *Web) ruleVersionJSON(v *visit) error {
 	page, err := v.versionOf()
 	if err != nil {
@@ -247,7 +249,7 @@ func (s *Web) ruleVersionJSON(v *visit) error {
 	return encoder.Encode(page.Rules)
 }
 
-// rollBack handles POST /app/{mode}/routing/versions/{id}.
+// rollBack handles POST /app/{account}/{mode}/routing/versions/{id}.
 func (s *Web) rollBack(v *visit) error {
 	page, err := v.versionOf()
 	if err != nil {

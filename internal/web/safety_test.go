@@ -89,18 +89,18 @@ func TestTextOfClientsNeverRuns(t *testing.T) {
 			t.Fatalf("%d %q: %v", i, bad, err)
 		}
 		last = got.Shipment
-		inert(t, bad, b.send(member.Owner, "/app/test/shipments/"+string(last.ID), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/shipments/"+string(last.ID), nil).Body.String())
 		inert(t, bad, b.send("", b.trackPathOf(last), nil).Body.String())
-		inert(t, bad, b.send(member.Owner, "/app/test/search?q="+url.QueryEscape(bad), nil).Body.String())
-		inert(t, bad, b.send(member.Owner, "/app/test/shipments?order="+url.QueryEscape(bad)+"&carrier="+url.QueryEscape(bad), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/search?q="+url.QueryEscape(bad), nil).Body.String())
+		inert(t, bad, b.send(member.Owner, b.home+"/shipments?order="+url.QueryEscape(bad)+"&carrier="+url.QueryEscape(bad), nil).Body.String())
 	}
-	for _, path := range []string{"/app/test", "/app/test/shipments", "/app/test/events", "/app/test/shipments/" + string(last.ID) + "/print"} {
+	for _, path := range []string{b.home, b.home + "/shipments", b.home + "/events", b.home + "/shipments/" + string(last.ID) + "/print"} {
 		inert(t, path, b.send(member.Owner, path, nil).Body.String())
 	}
 	for _, bad := range vectors[:12] {
-		w := b.send(member.Owner, "/app/test/keys", url.Values{"name": {bad}, "networks": {bad}})
+		w := b.send(member.Owner, b.home+"/keys", url.Values{"name": {bad}, "networks": {bad}})
 		inert(t, bad, w.Body.String())
-		w = b.send(member.Owner, "/app/test/webhooks", url.Values{"url": {bad}, "description": {bad}})
+		w = b.send(member.Owner, b.home+"/webhooks", url.Values{"url": {bad}, "description": {bad}})
 		inert(t, bad, w.Body.String())
 		w = b.send("", "/app/login", url.Values{"email": {bad}, "password": {"x"}, "to": {bad}})
 		inert(t, bad, w.Body.String())
@@ -110,7 +110,7 @@ func TestTextOfClientsNeverRuns(t *testing.T) {
 func TestEveryAnswerHasAStrictPolicy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, path := range []string{"/app/login", "/app/test/shipments", "/app/test/nothing", static("app.css"), "/app/test/shipments.csv", "/track/x"} {
+	for _, path := range []string{"/app/login", b.home + "/shipments", b.home + "/nothing", static("app.css"), b.home + "/shipments.csv", "/track/x"} {
 		h := b.send(member.Owner, path, nil).Header()
 		csp := h.Get("Content-Security-Policy")
 		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {
@@ -123,7 +123,7 @@ func TestPostsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
-		w := b.send(member.Owner, "/app/test/keys", url.Values{"name": {"x"}}, header[0], header[1])
+		w := b.send(member.Owner, b.home+"/keys", url.Values{"name": {"x"}}, header[0], header[1])
 		if w.Code != http.StatusForbidden {
 			t.Errorf("%s: %d", header[1], w.Code)
 		}
@@ -137,7 +137,7 @@ func TestSignInLeadsOnlyToOwnPages(t *testing.T) {
 			t.Errorf("ownPath(%q) = %q", path, got)
 		}
 	}
-	if got := ownPath("/app/test/keys?done=x"); got == "" {
+	if got := ownPath("/app/acct_1/test/keys?done=x"); got == "" {
 		t.Error("an own page is refused")
 	}
 }

@@ -19,8 +19,8 @@ import (
 // sandboxRoutes are the controls of the simulated carriers.
 func (s *Web) sandboxRoutes() []route {
 	return []route{
-		get("/app/{mode}/sandbox", member.ControlSandbox, s.sandbox),
-		post("/app/{mode}/sandbox", member.ControlSandbox, s.forceFault),
+		get("/app/{account}/{mode}/sandbox", member.ControlSandbox, s.sandbox),
+		post("/app/{account}/{mode}/sandbox", member.ControlSandbox, s.forceFault),
 	}
 }
 
@@ -44,7 +44,7 @@ type apiCall struct {
 // maxMoving is how many parcels the page offers to advance.
 const maxMoving = 8
 
-// sandbox handles GET /app/{mode}/sandbox.
+// sandbox handles GET /app/{account}/{mode}/sandbox.
 func (s *Web) sandbox(v *visit) error {
 	var page sandboxView
 	if !v.live {
@@ -71,8 +71,8 @@ var quoteFaults = []sandbox.Fault{sandbox.FaultQuote, sandbox.FaultQuoteUSPS, sa
 // voidFaults are the faults that show when the label is voided.
 var voidFaults = []sandbox.Fault{sandbox.FaultVoidRefused, sandbox.FaultVoidPending, sandbox.FaultVoidLost}
 
-// forceFault handles POST /app/test/sandbox: it sends the API a request that
-// triggers the fault, and shows what the API answers.
+// forceFault handles POST /app/{account}/test/sandbox: it sends the API a request
+// that triggers the fault, and shows what the API answers.
 func (s *Web) forceFault(v *visit) error {
 	i := slices.IndexFunc(sandbox.Magic, func(d sandbox.Destination) bool { return string(d.Fault) == v.form("fault") })
 	if i < 0 || v.live || s.API == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// search handles GET /app/{mode}/search: the results of the search box.
+// search handles GET /app/{account}/{mode}/search: the results of the search box.
 func (s *Web) search(v *visit) error {
 	text := v.query("q")
 	var found []ship.Shipment

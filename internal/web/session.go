@@ -79,14 +79,15 @@ func (v *visit) from() member.Origin {
 	return member.Origin{Addr: httpkit.ClientAddr(v.r, v.TrustedProxies), Agent: v.r.UserAgent()}
 }
 
-// signIn identifies the person by the session's cookie.
+// signIn identifies the person by the session's cookie, in the account of the
+// address, or in the one they used last if the address has none.
 func (v *visit) signIn() error {
 	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil {
 		return ship.Coded(ship.Forbidden, "not_signed_in", "sign in first")
 	}
 
-	actor, err := v.Member.Authenticate(v.ctx(), cookie.Value, v.from())
+	actor, err := v.authenticate(cookie.Value)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,23 @@ func (v *visit) signIn() error {
 	}
 	v.who = visitor{Actor: actor, Account: owner}
 	return nil
+}
+
+// authenticate returns who holds the session's token: as a member of the
+// account of the address, if it names one.
+func (v *visit) authenticate(token string) (member.Actor, error) {
+	if !v.rt.isOfAccount() {
+		return v.Member.Authenticate(v.ctx(), token, v.from())
+	}
+
+	// What is not an id reads as one that no account has. Somebody else's account
+	// gets the same answer, so it cannot be found out which ids exist.
+	account, _ := ship.ParseAccountID(v.r.PathValue("account"))
+	actor, err := v.Member.AuthenticateIn(v.ctx(), token, account, v.from())
+	if ship.KindOf(err) == ship.NotFound {
+		err = errNoPage
+	}
+	return actor, err
 }
 
 // redirectToSignIn sends people who must sign in, or confirm who they are, to

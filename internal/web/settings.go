@@ -17,7 +17,7 @@ type settingsForm struct {
 	Wrong          problems
 }
 
-// settings handles GET /app/{mode}/settings.
+// settings handles GET /app/{account}/{mode}/settings.
 func (s *Web) settings(v *visit) error { return v.settingsWith(http.StatusOK, problems{}) }
 
 // settingsWith shows the current settings, and the problems of an attempt to
@@ -44,7 +44,7 @@ func (v *visit) settingsWith(status int, wrong problems) error {
 	return v.show(status, settingsPage(v.frame("Settings", "settings"), form))
 }
 
-// saveSettings handles POST /app/{mode}/settings.
+// saveSettings handles POST /app/{account}/{mode}/settings.
 func (s *Web) saveSettings(v *visit) error {
 	form := settingsForm{
 		Name:      v.form("name"),

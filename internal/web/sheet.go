@@ -65,7 +65,7 @@ func (v *visit) sheetOf(name string) (page sheetView, err error) {
 	return page, err
 }
 
-// sheet handles GET /app/{mode}/rate-sheets/{id}.
+// sheet handles GET /app/{account}/{mode}/rate-sheets/{id}.
 func (s *Web) sheet(v *visit) error {
 	page, err := v.sheetOf(v.r.PathValue("id"))
 	if err != nil {
@@ -74,7 +74,8 @@ func (s *Web) sheet(v *visit) error {
 	return v.show(http.StatusOK, sheetPage(v.frame(page.Name, "routing"), page))
 }
 
-// sheetVersionsCSV handles GET /app/{mode}/rate-sheets/{id}/versions.csv.
+// sheetVersionsCSV handles GET
+// /app/{account}/{mode}/rate-sheets/{id}/versions.csv.
 func (s *Web) sheetVersionsCSV(v *visit) error {
 	name := v.r.PathValue("id")
 	list, err := s.Rules.SheetVersions(v.ctx(), v.tenant(), name, 0, csvPart)

@@ -18,18 +18,18 @@ import (
 
 // sheetRoutes are about rate sheets: the price lists of carrier contracts.
 func (s *Web) sheetRoutes() []route {
-	upload := post("/app/{mode}/rate-sheets", member.ManageRouting, s.importSheet)
+	upload := post("/app/{account}/{mode}/rate-sheets", member.ManageRouting, s.importSheet)
 	upload.most = sheet.MaxBytes + 1<<16 // the file and the other fields
 
 	return []route{
-		get("/app/{mode}/rate-sheets", member.ViewRouting, s.sheets),
-		get("/app/{mode}/rate-sheets.csv", member.ViewRouting, s.sheetsCSV),
+		get("/app/{account}/{mode}/rate-sheets", member.ViewRouting, s.sheets),
+		get("/app/{account}/{mode}/rate-sheets.csv", member.ViewRouting, s.sheetsCSV),
 		upload,
-		get("/app/{mode}/rate-sheets/{id}", member.ViewRouting, s.sheet),
-		get("/app/{mode}/rate-sheets/{id}/sheet.csv", member.ViewRouting, s.sheetFile),
-		get("/app/{mode}/rate-sheets/{id}/versions.csv", member.ViewRouting, s.sheetVersionsCSV),
-		post("/app/{mode}/rate-sheets/{id}", member.ManageRouting, s.removeSheet),
-		get("/app/{mode}/rate-sheet-template.csv", member.ViewRouting, s.sheetTemplate),
+		get("/app/{account}/{mode}/rate-sheets/{id}", member.ViewRouting, s.sheet),
+		get("/app/{account}/{mode}/rate-sheets/{id}/sheet.csv", member.ViewRouting, s.sheetFile),
+		get("/app/{account}/{mode}/rate-sheets/{id}/versions.csv", member.ViewRouting, s.sheetVersionsCSV),
+		post("/app/{account}/{mode}/rate-sheets/{id}", member.ManageRouting, s.removeSheet),
+		get("/app/{account}/{mode}/rate-sheet-template.csv", member.ViewRouting, s.sheetTemplate),
 	}
 }
 
@@ -66,7 +66,7 @@ func (f sheetForm) lineOf(n int) string {
 	return ""
 }
 
-// sheets handles GET /app/{mode}/rate-sheets.
+// sheets handles GET /app/{account}/{mode}/rate-sheets.
 func (s *Web) sheets(v *visit) error { return v.showSheets(http.StatusOK, sheetForm{}) }
 
 func (v *visit) showSheets(status int, form sheetForm) (err error) {
@@ -91,7 +91,7 @@ func (v *visit) showSheets(status int, form sheetForm) (err error) {
 	return v.show(status, sheetsPage(v.frame("Rate sheets", "routing"), page))
 }
 
-// sheetsCSV handles GET /app/{mode}/rate-sheets.csv.
+// sheetsCSV handles GET /app/{account}/{mode}/rate-sheets.csv.
 func (s *Web) sheetsCSV(v *visit) error {
 	rows, err := s.Rules.SheetRows(v.ctx(), v.tenant())
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Web) sheetsCSV(v *visit) error {
 	return nil
 }
 
-// importSheet handles POST /app/{mode}/rate-sheets: a file, under a name of
-// its own or in place of the sheet that it replaces.
+// importSheet handles POST /app/{account}/{mode}/rate-sheets: a file, under a
+// name of its own or in place of the sheet that it replaces.
 func (s *Web) importSheet(v *visit) error {
 	form, err := v.sheetForm()
 	if err == nil {
@@ -210,8 +210,8 @@ func nameOfFile(file string) string {
 	return strings.Trim(name[:min(len(name), 60)], "-_")
 }
 
-// sheetFile handles GET /app/{mode}/rate-sheets/{id}/sheet.csv: the file as it
-// was imported.
+// sheetFile handles GET /app/{account}/{mode}/rate-sheets/{id}/sheet.csv: the
+// file as it was imported.
 func (s *Web) sheetFile(v *visit) error {
 	version, _ := versionOf(v.query("version"))
 	imported, err := s.Rules.Sheet(v.ctx(), v.tenant(), v.r.PathValue("id"), version)
@@ -228,7 +228,7 @@ func (v *visit) download(name, text string) error {
 	return nil
 }
 
-// removeSheet handles POST /app/{mode}/rate-sheets/{id}.
+// removeSheet handles POST /app/{account}/{mode}/rate-sheets/{id}.
 func (s *Web) removeSheet(v *visit) error {
 	name := v.r.PathValue("id")
 	if err := s.Rules.RemoveSheet(v.audited("rate_sheet.removed", "", nil), v.tenant(), name); err != nil {
@@ -237,8 +237,8 @@ func (s *Web) removeSheet(v *visit) error {
 	return v.redirect(v.to("rate-sheets"), "removed")
 }
 
-// sheetTemplate handles GET /app/{mode}/rate-sheet-template.csv: a small sheet
-// with the services of a carrier, to fill in.
+// sheetTemplate handles GET /app/{account}/{mode}/rate-sheet-template.csv: a
+// small sheet with the services of a carrier, to fill in.
 func (s *Web) sheetTemplate(v *visit) error {
 	names, err := v.catalog()
 	if err != nil {

@@ -26,16 +26,16 @@ func TestVersionsOfARateSheetHavePages(t *testing.T) {
 		_, err := b.web.Rules.ImportSheet(t.Context(), tenant, rulebook.SheetInput{Name: "ours", Carrier: "ups", CSV: prices("ground", i+1)})
 		b.must(err)
 	}
-	first := b.send(member.Owner, "/app/test/rate-sheets/ours", nil).Body.String()
+	first := b.send(member.Owner, b.home+"/rate-sheets/ours", nil).Body.String()
 	cursor := "?cursor=" + strconv.Itoa(versions-pageSize+1)
 	if !strings.Contains(first, cursor) || strings.Contains(first, "version=3\"") || strings.Count(first, "Active") != 1 {
 		t.Errorf("the first page does not lead to %s", cursor)
 	}
-	second := b.send(member.Owner, "/app/test/rate-sheets/ours"+cursor, nil).Body.String()
+	second := b.send(member.Owner, b.home+"/rate-sheets/ours"+cursor, nil).Body.String()
 	if !strings.Contains(second, "version=3\"") || strings.Contains(second, "Active") || strings.Contains(second, "Next page") || !strings.Contains(second, "First page") {
 		t.Error("the second page is not the rest")
 	}
-	csv := b.send(member.Owner, "/app/test/rate-sheets/ours/versions.csv", nil)
+	csv := b.send(member.Owner, b.home+"/rate-sheets/ours/versions.csv", nil)
 	if n := strings.Count(csv.Body.String(), "\r\n"); csv.Code != http.StatusOK || n != versions+1 {
 		t.Errorf("the download is %d with %d lines", csv.Code, n)
 	}
@@ -51,13 +51,13 @@ func TestRateSheetsAreFoundByNameAndCarrier(t *testing.T) {
 	}
 	for query, want := range map[string][2]bool{"": {true, true}, "?q=USPS": {false, true}, "?state=ups": {true, false}, "?cursor=ups-2026": {false, true}} {
 		for range 2 { // the second time what is in them is remembered
-			page := b.send(member.Owner, "/app/test/rate-sheets"+query, nil).Body.String()
+			page := b.send(member.Owner, b.home+"/rate-sheets"+query, nil).Body.String()
 			if got := [2]bool{strings.Contains(page, "/rate-sheets/ups-2026\""), strings.Contains(page, "/rate-sheets/usps-2026\"")}; got != want {
 				t.Errorf("%s: %v, want %v", query, got, want)
 			}
 		}
 	}
-	csv := b.send(member.Owner, "/app/test/rate-sheets.csv?state=usps", nil).Body.String()
+	csv := b.send(member.Owner, b.home+"/rate-sheets.csv?state=usps", nil).Body.String()
 	if strings.Count(csv, "\r\n") != 2 || !strings.Contains(csv, `"usps-2026"`) {
 		t.Errorf("the download is %s", csv)
 	}

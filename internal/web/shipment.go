@@ -202,7 +202,7 @@ func (p shipmentView) Piece(i int) string {
 	return ""
 }
 
-// shipment handles GET /app/{mode}/shipments/{id}.
+// shipment handles GET /app/{account}/{mode}/shipments/{id}.
 func (s *Web) shipment(v *visit) error {
 	page, err := v.shipmentOf()
 	if err != nil {
@@ -243,7 +243,7 @@ func (v *visit) findRefusedVoid(page *shipmentView) error {
 	return err
 }
 
-// labelFile handles GET /app/{mode}/shipments/{id}/label/{file}.
+// labelFile handles GET /app/{account}/{mode}/shipments/{id}/label/{file}.
 func (s *Web) labelFile(v *visit) error {
 	name, extension, _ := strings.Cut(v.r.PathValue("file"), ".")
 	id, ok := ship.ParseShipmentID(v.r.PathValue("id"))
@@ -297,8 +297,9 @@ func allowFraming(header http.Header) {
 	header.Set("X-Frame-Options", "SAMEORIGIN")
 }
 
-// shipmentDocument handles GET /app/{mode}/shipments/{id}/documents/{n}: a
-// customs document, counted from 1.
+// shipmentDocument handles GET
+// /app/{account}/{mode}/shipments/{id}/documents/{n}: a customs document, counted
+// from 1.
 func (s *Web) shipmentDocument(v *visit) error {
 	id, ok := ship.ParseShipmentID(v.r.PathValue("id"))
 	n, err := strconv.Atoi(v.r.PathValue("n"))
@@ -331,8 +332,8 @@ type printView struct {
 // the part of the picture that begins at Top, in dots.
 type labelSheet struct{ Width, Height, Top, Whole int }
 
-// printLabel handles GET /app/{mode}/shipments/{id}/print. With ?next=new the
-// person returns to an empty form after printing.
+// printLabel handles GET /app/{account}/{mode}/shipments/{id}/print. With
+// ?next=new the person returns to an empty form after printing.
 func (s *Web) printLabel(v *visit) error {
 	shipment, err := v.shipmentOf()
 	if err != nil {
@@ -396,7 +397,7 @@ func (v *visit) labelSheets(id ship.ShipmentID) ([]labelSheet, error) {
 	return list, nil
 }
 
-// voidShipment handles POST /app/{mode}/shipments/{id}/void.
+// voidShipment handles POST /app/{account}/{mode}/shipments/{id}/void.
 func (s *Web) voidShipment(v *visit) error {
 	page, err := v.shipmentOf()
 	if err != nil {
@@ -424,7 +425,7 @@ func (s *Web) voidShipment(v *visit) error {
 	return v.redirect(v.to("shipments", string(page.ID)), done)
 }
 
-// advanceShipment handles POST /app/test/shipments/{id}/advance.
+// advanceShipment handles POST /app/{account}/test/shipments/{id}/advance.
 func (s *Web) advanceShipment(v *visit) error {
 	page, err := v.shipmentOf()
 	if err != nil {

@@ -104,7 +104,7 @@ func TestACopyOfAShipmentFillsInTheForm(t *testing.T) {
 		},
 	})
 	b.must(err)
-	address := "/app/test/shipments/new?from=" + string(got.Shipment.ID)
+	address := b.home + "/shipments/new?from=" + string(got.Shipment.ID)
 
 	again := formOn(t, b.send(member.Shipper, address, nil).Body.String(), "new")
 	for name, want := range map[string]string{
@@ -119,7 +119,7 @@ func TestACopyOfAShipmentFillsInTheForm(t *testing.T) {
 	// The form is complete: with the answer to the question whether the order
 	// is to be shipped again, it buys the same parcel.
 	again.Set("again", string(got.Shipment.ID))
-	w := b.send(member.Shipper, "/app/test/shipments", again)
+	w := b.send(member.Shipper, b.home+"/shipments", again)
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("the copy is not bought: %d %s", w.Code, w.Body)
 	}
@@ -141,7 +141,7 @@ func TestACopyOfAnotherAccountsShipmentIsNotFound(t *testing.T) {
 	b := newBench(t)
 	theirs := b.buy(b.account("Elsewhere"), "1", people[0], 1)
 	for _, id := range []string{string(theirs.ID), "shp_nothing", "x"} {
-		if w := b.send(member.Shipper, "/app/test/shipments/new?from="+id, nil); w.Code != http.StatusNotFound {
+		if w := b.send(member.Shipper, b.home+"/shipments/new?from="+id, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", id, w.Code)
 		}
 	}
@@ -151,7 +151,7 @@ func TestAVoidedShipmentExpectsNoDelivery(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh := b.buy(b.owner, "900", people[0], 1)
-	path := "/app/test/shipments/" + string(sh.ID)
+	path := b.home + "/shipments/" + string(sh.ID)
 	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "Expected") || strings.Contains(page, "no delivery is expected") {
 		t.Error("a live label has no expected day")
 	}
@@ -176,7 +176,7 @@ func TestAViewerCannotPrint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh := b.buy(b.owner, "901", people[0], 1)
-	path := "/app/test/shipments/" + string(sh.ID)
+	path := b.home + "/shipments/" + string(sh.ID)
 
 	page := b.send(member.Viewer, path, nil).Body.String()
 	for _, hidden := range []string{"/print", "/label/", "label.png", ".zpl"} {

@@ -15,7 +15,7 @@ func TestAShipmentShowsWhatWasToldOfIt(t *testing.T) {
 	sh := b.buy(b.owner, "1", people[0], 1)
 	b.buy(b.owner, "2", people[1], 1)
 	b.advance(sh, ship.Delivered, "")
-	page := b.send(member.Owner, "/app/test/shipments/"+string(sh.ID), nil).Body.String()
+	page := b.send(member.Owner, b.home+"/shipments/"+string(sh.ID), nil).Body.String()
 	for _, kind := range []string{"shipment.created", "label.generated", "shipment.delivered"} {
 		if strings.Count(page, ">"+kind+"<") != 1 {
 			t.Errorf("%s is there %d times", kind, strings.Count(page, ">"+kind+"<"))

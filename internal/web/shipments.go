@@ -173,7 +173,7 @@ func (q shipmentQuery) sorting(path, first, second, firstAria, secondAria string
 	return head
 }
 
-// shipments handles GET /app/{mode}/shipments.
+// shipments handles GET /app/{account}/{mode}/shipments.
 func (s *Web) shipments(v *visit) error {
 	query := v.shipmentQuery()
 	list, more, err := s.Shipping.Shipments(v.ctx(), v.tenant(), query.filter())
@@ -198,7 +198,7 @@ func (s *Web) shipments(v *visit) error {
 	return v.show(http.StatusOK, shipmentsPage(frame, page))
 }
 
-// shipmentsCSV handles GET /app/{mode}/shipments.csv: the list as it is
+// shipmentsCSV handles GET /app/{account}/{mode}/shipments.csv: the list as it is
 // filtered, up to csvLimit lines.
 func (s *Web) shipmentsCSV(v *visit) error {
 	ctx, cancel := v.exporting()

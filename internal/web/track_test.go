@@ -119,20 +119,20 @@ func TestALogoIsSetShownAndRemoved(t *testing.T) {
 		file []byte
 		says string
 	}{{[]byte("<svg>"), "Is not a PNG or JPEG image."}, {make([]byte, 600<<10), "Is larger than 512 KB"}, {make([]byte, 3<<20), "Is larger than 512 KB"}, {nil, "Choose an image first."}} {
-		w := b.upload(member.Owner, "/app/test/settings/logo", "logo", tc.file)
+		w := b.upload(member.Owner, b.home+"/settings/logo", "logo", tc.file)
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), tc.says) {
 			t.Errorf("%d bytes: %d, want %q", len(tc.file), w.Code, tc.says)
 		}
 	}
-	if w := b.upload(member.Viewer, "/app/test/settings/logo", "logo", file.Bytes()); w.Code != http.StatusForbidden {
+	if w := b.upload(member.Viewer, b.home+"/settings/logo", "logo", file.Bytes()); w.Code != http.StatusForbidden {
 		t.Errorf("a viewer: %d", w.Code)
 	}
-	if w := b.upload(member.Owner, "/app/test/settings/logo", "logo", file.Bytes()); w.Code != http.StatusSeeOther {
+	if w := b.upload(member.Owner, b.home+"/settings/logo", "logo", file.Bytes()); w.Code != http.StatusSeeOther {
 		t.Fatalf("an owner: %d %s", w.Code, w.Body)
 	}
 	l, err := b.web.Account.Logo(b.Context(), b.owner.ID)
 	b.must(err)
-	for _, path := range []string{b.trackPathOf(sh) + "/logo/" + l.Hash, "/app/test/settings/logo/" + l.Hash} {
+	for _, path := range []string{b.trackPathOf(sh) + "/logo/" + l.Hash, b.home + "/settings/logo/" + l.Hash} {
 		w := b.send(member.Owner, path, nil)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/png" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
@@ -146,7 +146,7 @@ func TestALogoIsSetShownAndRemoved(t *testing.T) {
 	if w := b.send("", b.trackPathOf(theirs)+"/logo/"+l.Hash, nil); w.Code != http.StatusNotFound {
 		t.Errorf("another account's page gives it: %d", w.Code)
 	}
-	b.send(member.Owner, "/app/test/settings/logo", form("do", "remove"))
+	b.send(member.Owner, b.home+"/settings/logo", form("do", "remove"))
 	if l, err := b.web.Account.Logo(b.Context(), b.owner.ID); err != nil || l.Hash != "" {
 		t.Errorf("after it was removed: %v %v", l, err)
 	}

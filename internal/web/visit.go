@@ -37,13 +37,18 @@ func (v *visit) mode() string {
 	return "test"
 }
 
-// to returns the address of a page in the visit's mode.
-func (v *visit) to(parts ...string) string { return modePath(v.live, parts...) }
+// to returns the address of a page in the visit's account and mode.
+func (v *visit) to(parts ...string) string { return modePath(v.who.Account.ID, v.live, parts...) }
 
-func modePath(live bool, parts ...string) string {
-	path := "/app/test"
+// modePath returns the address of a page in an account and a mode. The account
+// is part of it, so a form goes to the account whose page it is on, whatever
+// other tabs of the browser show.
+func modePath(account ship.AccountID, live bool, parts ...string) string {
+	path := "/app/" + string(account)
 	if live {
-		path = "/app/live"
+		path += "/live"
+	} else {
+		path += "/test"
 	}
 	for _, part := range parts {
 		path += "/" + url.PathEscape(part)

@@ -90,13 +90,23 @@ func New(config Config) *Web {
 		return groups
 	})
 
+	// The pages of accounts have a mux of their own. In one mux with the others
+	// their patterns would conflict: /app/{account}/{mode}/shipments and
+	// /app/static/{hash}/{file} have paths in common, and neither is more specific.
 	s.mux = http.NewServeMux()
+	accounts := http.NewServeMux()
+	s.mux.Handle(accountPath, accounts)
+	s.mux.Handle(accountPath+"/{rest...}", accounts)
 	for _, rt := range s.table() {
-		for _, pattern := range rt.patterns() {
-			s.mux.HandleFunc(pattern, s.serve(rt))
+		mux := s.mux
+		if rt.isOfAccount() {
+			mux = accounts
 		}
+		mux.HandleFunc(rt.method+" "+rt.path, s.serve(rt))
 	}
-	s.mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
+	for _, mux := range []*http.ServeMux{s.mux, accounts} {
+		mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
+	}
 	pages := httpkit.Wrap(s.mux, httpkit.Options{
 		BaseURL: config.BaseURL,
 		Timeout: requestTime,
@@ -107,9 +117,7 @@ func New(config Config) *Web {
 
 	// A stream outlives any request's time limit, so it is outside the wrapper.
 	outer := http.NewServeMux()
-	for _, pattern := range (route{method: http.MethodGet, path: livePath}).patterns() {
-		outer.HandleFunc(pattern, s.serveLive)
-	}
+	outer.HandleFunc("GET "+livePath, s.serveLive)
 	outer.Handle("/", pages)
 
 	// Forms of other sites are rejected by the browser's own headers, so pages

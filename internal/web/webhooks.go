@@ -57,7 +57,7 @@ var signatureKinds = []choice{
 	{webhook.SignBoth, "Both"},
 }
 
-// webhooks handles GET /app/{mode}/webhooks.
+// webhooks handles GET /app/{account}/{mode}/webhooks.
 func (s *Web) webhooks(v *visit) error {
 	endpoints, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *Web) webhooks(v *visit) error {
 	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), page))
 }
 
-// makeWebhook handles POST /app/{mode}/webhooks. The answer shows the secret,
-// only this once.
+// makeWebhook handles POST /app/{account}/{mode}/webhooks. The answer shows the
+// secret, only this once.
 func (s *Web) makeWebhook(v *visit) error {
 	form := v.hookForm()
 	ctx := v.audited("webhook.made", "", map[string]string{"url": form.URL})
@@ -143,7 +143,7 @@ func (v *visit) hookOf() (hookView, error) {
 	return hookView{Endpoint: endpoint}, err
 }
 
-// webhook handles GET /app/{mode}/webhooks/{id}.
+// webhook handles GET /app/{account}/{mode}/webhooks/{id}.
 func (s *Web) webhook(v *visit) error {
 	page, err := v.hookOf()
 	if err != nil {
@@ -183,8 +183,8 @@ var hookDone = map[string]string{
 	"delete":  "deleted",
 }
 
-// changeWebhook handles POST /app/{mode}/webhooks/{id}: the action of the
-// button.
+// changeWebhook handles POST /app/{account}/{mode}/webhooks/{id}: the action of
+// the button.
 func (s *Web) changeWebhook(v *visit) error {
 	page, err := v.hookOf()
 	if err != nil {

@@ -17,7 +17,7 @@ func TestFirstPageIsLight(t *testing.T) {
 	b := newBench(t)
 	b.fill(b.owner, pageSize)
 	start := time.Now()
-	w := b.send(member.Owner, "/app/test/shipments", nil)
+	w := b.send(member.Owner, b.home+"/shipments", nil)
 	took := time.Since(start)
 	if w.Code != http.StatusOK || strings.Count(w.Body.String(), `class="row"`) != pageSize {
 		t.Fatalf("%d with %d lines", w.Code, strings.Count(w.Body.String(), `class="row"`))
@@ -26,11 +26,11 @@ func TestFirstPageIsLight(t *testing.T) {
 	for _, a := range assets() {
 		total += len(a.small)
 	}
-	packed := b.send(member.Owner, "/app/test/shipments", nil, "Accept-Encoding", "gzip")
+	packed := b.send(member.Owner, b.home+"/shipments", nil, "Accept-Encoding", "gzip")
 	if packed.Header().Get("Content-Encoding") != "gzip" || packed.Body.Len() > w.Body.Len()/3 {
 		t.Errorf("a page of %d bytes is sent as %d, %q", w.Body.Len(), packed.Body.Len(), packed.Header().Get("Content-Encoding"))
 	}
-	secret := b.send(member.Owner, "/app/test/keys", url.Values{"name": {"k"}, "scope": {"*"}}, "Accept-Encoding", "gzip")
+	secret := b.send(member.Owner, b.home+"/keys", url.Values{"name": {"k"}, "scope": {"*"}}, "Accept-Encoding", "gzip")
 	if secret.Code != http.StatusOK || secret.Header().Get("Content-Encoding") != "" {
 		t.Errorf("an answer with a secret is compressed: %d", secret.Code)
 	}

@@ -78,7 +78,7 @@ func TestWhatRoutingStoresIsEnoughToTell(t *testing.T) {
 	_, err = b.web.Rules.Publish(t.Context(), rulebook.PublishInput{Tenant: tenant})
 	b.must(err)
 	sh := b.buy(b.owner, "1", people[0], 1)
-	page := b.send(member.Owner, "/app/test/shipments/"+string(sh.ID), nil).Body.String()
+	page := b.send(member.Owner, b.home+"/shipments/"+string(sh.ID), nil).Body.String()
 	want := "Rule “Ours”: FedEx Ground ($"
 	if !strings.Contains(page, want) || !strings.Contains(page, ") is the first in the list with an offer; next best is UPS ") || strings.Contains(page, "fedex ground (") {
 		t.Errorf("the page does not say %q", want)

@@ -48,7 +48,7 @@ func (v *visit) showYou(page yourPage, failed error) error {
 	return v.show(status, youPage(v.frame("Your profile", "you"), page))
 }
 
-// you handles GET /app/{mode}/you.
+// you handles GET /app/{account}/{mode}/you.
 func (s *Web) you(v *visit) error {
 	page, err := v.yourPage()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Web) you(v *visit) error {
 	return v.showYou(page, nil)
 }
 
-// changeYou handles POST /app/{mode}/you: the action of the button.
+// changeYou handles POST /app/{account}/{mode}/you: the action of the button.
 func (s *Web) changeYou(v *visit) error {
 	var err error
 	actor := v.who.Actor
@@ -78,16 +78,6 @@ func (s *Web) changeYou(v *visit) error {
 		_, err = s.Member.RevokeOtherSessions(v.ctx(), actor)
 		done = "session-ended"
 
-	case "switch":
-		id, ok := ship.ParseAccountID(v.form("account"))
-		if !ok {
-			return errNoPage
-		}
-		if err := s.Member.SwitchAccount(v.ctx(), actor, id); err != nil {
-			return err
-		}
-		return v.redirect("/app", "")
-
 	default:
 		return errNoPage
 	}
@@ -105,8 +95,8 @@ func (s *Web) changeYou(v *visit) error {
 	return v.redirect(v.to("you"), done)
 }
 
-// changeSecrets handles POST /app/{mode}/you/secrets: password, authenticator,
-// recovery codes and passkeys.
+// changeSecrets handles POST /app/{account}/{mode}/you/secrets: password,
+// authenticator, recovery codes and passkeys.
 func (s *Web) changeSecrets(v *visit) error {
 	page, err := v.yourPage()
 	if err != nil {

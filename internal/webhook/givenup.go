@@ -60,6 +60,6 @@ func (s *Service) disabledMessage(endpoint store.Endpoint) string {
 No events are lost: they are kept. Once the endpoint works again, enable it and
 resend the events it missed:
 
-%s/app/%s/webhooks/%s
-`, endpoint.ID, mode, why, endpoint.URL, s.baseURL, mode, endpoint.ID)
+%s/app/%s/%s/webhooks/%s
+`, endpoint.ID, mode, why, endpoint.URL, s.baseURL, endpoint.Tenant.Account, mode, endpoint.ID)
 }

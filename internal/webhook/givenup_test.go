@@ -58,7 +58,7 @@ func TestOwnersAreToldOnceOfAnEndpointThatWasGivenUp(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(letters) != 1 || !strings.HasPrefix(letters[0], "dev@example.com\n") || !strings.Contains(letters[0], "https://ship.example.com/app/") || !strings.Contains(letters[0], string(e.ID)) {
+	if len(letters) != 1 || !strings.HasPrefix(letters[0], "dev@example.com\n") || !strings.Contains(letters[0], "https://ship.example.com/app/"+string(tenant.Account)+"/test/webhooks/"+string(e.ID)) {
 		t.Fatalf("the letters are %q", letters)
 	}
 	if _, err := st.ChangeEndpoint(t.Context(), tenant, e.ID, "webhook.changed", func(e *store.Endpoint) error { e.Enabled, e.DisabledReason = true, ""; return nil }); err != nil {

@@ -25,6 +25,9 @@ var files = regexp.MustCompile(`\.(csv|pdf|zpl|json)$|/label/|/documents/|/logo/
 // unseen are the pages that need a state which the town is not in.
 var unseen = []string{"/app/setup", "/app/reset/{token}"}
 
+// accountPages is how the table begins the addresses of an account's pages.
+const accountPages = "/app/{account}/{mode}"
+
 // pages walks the route table: each page once, in test mode. What stands in
 // braces is found in the links of the pages themselves, so that a new page is
 // here as soon as something leads to it.
@@ -44,7 +47,7 @@ func (c *town) pages() []string {
 		}
 	}
 	for _, pattern := range web.Pages() {
-		pattern = strings.ReplaceAll(pattern, "{mode}", "test")
+		pattern = strings.Replace(pattern, accountPages, c.home, 1)
 		switch {
 		case files.MatchString(pattern) || slices.Contains(unseen, pattern):
 		case strings.Contains(pattern, "{$}") || pattern == "/app" || pattern == "/track/":
@@ -57,7 +60,7 @@ func (c *town) pages() []string {
 	for _, pattern := range open {
 		shape := regexp.MustCompile("^" + blanks.ReplaceAllString(pattern, `[^/]+`) + "$")
 		i := slices.IndexFunc(known, func(link string) bool {
-			return shape.MatchString(link) && !slices.Contains(web.Pages(), strings.Replace(link, "/test/", "/{mode}/", 1))
+			return shape.MatchString(link) && !slices.Contains(web.Pages(), strings.Replace(link, c.home, accountPages, 1))
 		})
 		if i < 0 {
 			c.Errorf("nothing leads to %s", pattern)

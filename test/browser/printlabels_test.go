@@ -117,7 +117,7 @@ func (s *stage) connectCarrier(carrier emulatedCarrier) {
 	s.Helper()
 	given, err := json.Marshal(carrier.credentials)
 	s.must(err)
-	connected, err := chromedp.Run(s.tab, chromedp.Evaluate[bool](`fetch("/app/test/connect/`+carrier.name+`", {
+	connected, err := chromedp.Run(s.tab, chromedp.Evaluate[bool](`fetch(document.querySelector(".side .brand").href + "/connect/`+carrier.name+`", {
 		method: "POST",
 		body: new URLSearchParams({"connection-name": "Contract", ...`+string(given)+`}),
 	}).then((answer) => answer.redirected && answer.ok)`, chromedp.EvalAwaitPromise))

@@ -32,6 +32,7 @@ type town struct {
 	api    *client.Client
 	key    string
 	owner  string   // token of the owner's session
+	home   string   // address of the account's pages, in test mode
 	extras []string // paths that no page links to
 	bought string   // path of a batch that is bought
 	coming string   // path of a parcel that is out for delivery
@@ -67,7 +68,7 @@ func newTown(t *testing.T) *town {
 // connect has the account use its own contract with UPS.
 func (c *town) connect() {
 	c.Helper()
-	c.send("/app/test/connect/ups", url.Values{"connection-name": {"Main contract"}, "client_id": {ups.ClientID}, "client_secret": {ups.ClientSecret}, "account_number": {ups.Account}}, "", "", nil)
+	c.send(c.home+"/connect/ups", url.Values{"connection-name": {"Main contract"}, "client_id": {ups.ClientID}, "client_secret": {ups.ClientSecret}, "account_number": {ups.Account}}, "", "", nil)
 }
 
 // settle gives the stage's program people, parcels, webhooks and rules.
@@ -115,6 +116,7 @@ func (c *town) people(m *member.Service) {
 	c.owner = in.Token
 	owner, err := m.Authenticate(c.Context(), in.Token, from)
 	c.must(err)
+	c.home = "/app/" + string(owner.Account) + "/test"
 	for i, role := range member.Roles {
 		_, link, err := m.Invite(c.Context(), owner, member.InviteInput{Email: string(role) + "@example.com", Role: role})
 		c.must(err)
@@ -202,7 +204,7 @@ func (c *town) parcels() {
 		}
 		c.must(err)
 		if steps[i%len(steps)] == "out_for_delivery" {
-			c.coming = "/app/test/shipments/" + sh.ID
+			c.coming = c.home + "/shipments/" + sh.ID
 		}
 	}
 }

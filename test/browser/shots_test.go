@@ -101,7 +101,7 @@ func fileOf(path string) string {
 	var parts []string
 	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "/app"), "/"), "/") {
 		switch {
-		case part == "test" || part == "":
+		case part == "test" || part == "" || strings.HasPrefix(part, "acct_"):
 		case len(part) > 24:
 			parts = append(parts, "one")
 		default:
@@ -121,11 +121,11 @@ func inMode(path, mode string) string {
 		return path
 	}
 	for part := range strings.SplitSeq(path, "/") {
-		if len(part) > 24 {
+		if len(part) > 24 && !strings.HasPrefix(part, "acct_") {
 			return ""
 		}
 	}
-	return strings.Replace(path, "/app/test", "/app/"+mode, 1)
+	return strings.Replace(path, "/test", "/"+mode, 1)
 }
 
 // TestScreenshots pictures every page into the folder SCREENSHOTS; "make

@@ -104,7 +104,7 @@ func (c *town) contract() {
 	for i, to := range recipients[:2] {
 		sh, err := c.api.CreateShipment(c.Context(), client.ShipmentRequest{OrderID: fmt.Sprint(10301 + i), Destination: to, Parcel: &client.Parcel{Weight: 12, WeightUnit: "lb"}})
 		c.must(err)
-		c.extras = append(c.extras, "/app/test/shipments/"+sh.ID+"/exchanges")
+		c.extras = append(c.extras, c.home+"/shipments/"+sh.ID+"/exchanges")
 	}
 }
 
@@ -115,11 +115,11 @@ func abs(n int) int { return max(n, -n) }
 func (c *town) belongings() {
 	c.Helper()
 	for _, box := range [][4]string{{"Small carton", "8", "6", "4"}, {"Shoe box", "13", "8", "5"}, {"Poster tube", "25", "4", "4"}} {
-		c.send("/app/test/boxes", url.Values{"name": {box[0]}, "length": {box[1]}, "width": {box[2]}, "height": {box[3]}, "unit": {"in"}}, "", "", nil)
+		c.send(c.home+"/boxes", url.Values{"name": {box[0]}, "length": {box[1]}, "width": {box[2]}, "height": {box[3]}, "unit": {"in"}}, "", "", nil)
 	}
 	logo, err := os.ReadFile("testdata/logo.png")
 	c.must(err)
-	c.send("/app/test/settings/logo", nil, "logo", "logo.png", logo)
+	c.send(c.home+"/settings/logo", nil, "logo", "logo.png", logo)
 	c.post(http.MethodPut, "/v1/rate-sheets/regional-2026", `{"carrier":"fedex","csv":"[sheet]\nname,FedEx contract 2026\ncurrency,USD\nvalid from,2025-01-01\n[services]\nservice,name\nground,FedEx Ground\n[zones]\nzone,country\n1,US\n2,CA\n[rates]\nservice,up to,zone 1,zone 2\nground,3 lb,8.90,14.20\nground,20 lb,14.50,19.00\nground,150 lb,24.00,31.00\n"}`)
 	c.batch("spring-catalogue.csv", 24, false)
 	c.batch("monday-orders.csv", 12, true)
@@ -145,7 +145,7 @@ func (c *town) batch(name string, n int, bad bool) {
 		}
 		fmt.Fprintf(&b, "%d,%s,%s,%s,%s,%s,US,%s\n", first+i, to.Name, to.Address1, to.City, state, to.Zip, weight)
 	}
-	at := c.send("/app/test/batches", nil, "file", name, b.Bytes())
+	at := c.send(c.home+"/batches", nil, "file", name, b.Bytes())
 	columns := url.Values{"fixed.weightUnit": {"lb"}}
 	for i, field := range []string{"order", "name", "address1", "city", "state", "zip", "country", "weight"} {
 		columns.Set(fmt.Sprint("column.", i), field)

@@ -43,14 +43,14 @@ func newCarrier(t *testing.T) string {
 // belongings are what people and programs keep beside shipments.
 func (s *stand) belongings() {
 	s.Helper()
-	s.post("/app/test/connect/ups", "connection-name", "Main contract", "client_id", ups.ClientID, "client_secret", ups.ClientSecret, "account_number", ups.Account)
+	s.post(s.home+"/connect/ups", "connection-name", "Main contract", "client_id", ups.ClientID, "client_secret", ups.ClientSecret, "account_number", ups.Account)
 	for i := range 3 {
 		s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"C%d","carrier":"ups","service":"ground","origin":%s,"destination":%s,"parcel":{"weight":2}}`, i, origin, destination))
 	}
 	var logo bytes.Buffer
 	s.must(png.Encode(&logo, image.NewGray(image.Rect(0, 0, 200, 60))))
-	s.upload("/app/test/settings/logo", "logo", logo.Bytes())
-	s.post("/app/test/settings", "name", "Northwind", "currency", "USD", "weightUnit", "lb", "lengthUnit", "in",
+	s.upload(s.home+"/settings/logo", "logo", logo.Bytes())
+	s.post(s.home+"/settings", "name", "Northwind", "currency", "USD", "weightUnit", "lb", "lengthUnit", "in",
 		"originName", "N", "address1", "1201 S Figueroa St", "city", "Los Angeles", "state", "CA", "zip", "90015", "country", "US", "phone", "+12135550100")
 	s.batch()
 	s.book()
@@ -71,7 +71,7 @@ func (s *stand) batch() {
 		if !bought {
 			file.WriteString("last,,500 Main St,Austin,Tixas,78701,US,heavy,,,,,,\n")
 		}
-		at := s.upload("/app/test/batches", "file", file.Bytes())
+		at := s.upload(s.home+"/batches", "file", file.Bytes())
 		columns := []string{"fixed.weightUnit", "lb"}
 		for i, field := range []string{"order", "name", "address1", "city", "state", "zip", "country", "weight", "phone", "carrier", "item", "value", "hsCode", "origin"} {
 			columns = append(columns, fmt.Sprint("column.", i), field)

@@ -44,19 +44,19 @@ func size(t *testing.T) int {
 // asked are addresses that no link holds: filters and searches as people make
 // them.
 var asked = map[string][]string{
-	"/app/{mode}": {"?days=7", "?days=30", "?days=90", "?days=365", "?from={month}&until={today}", "?from={year}&until={month}"},
-	"/app/{mode}/search": {
+	"/app/{account}/{mode}": {"?days=7", "?days=30", "?days=90", "?days=365", "?from={month}&until={today}", "?from={year}&until={month}"},
+	"/app/{account}/{mode}/search": {
 		"?q=S4711", "?q=1Z000000004711", "?q=lovelace", "?q=jo", "?q=ada+lovelace", "?q=gmbh", "?q=works+12", "?q=zzz", "?q=müller", "?q=4711", "?q=smi+gra",
 	},
-	"/app/{mode}/shipments": {
+	"/app/{account}/{mode}/shipments": {
 		"", "?status=exception", "?status=in_transit", "?status=delivered", "?status=picked_up", "?status=created", "?carrier=ups", "?carrier=dhl_express&status=exception",
 		"?carrier=nobody", "?carrier=fedex&status=delivered", "?to=lovelace", "?to=jo", "?to=gmbh&status=exception", "?to=smith+ada", "?order=S4711", "?sort=oldest", "?sort=due",
 		"?sort=due-last", "?status=in_transit&sort=due", "?from={month}&until={today}", "?from={month}&until={today}&status=exception", "?from={year}&until={month}&carrier=usps",
 	},
-	"/app/{mode}/shipments.csv": {"?status=exception", "?carrier=ups&status=delivered", "?to=lovelace", "?sort=due", ""},
-	"/app/{mode}/events":        {"", "?type=shipment.created", "?type=shipment.in_transit", "?type=shipment.exception"},
-	"/app/{mode}/attention":     {"", "?kind=parcels", "?kind=purchases", "?kind=codes", "?kind=webhooks"},
-	"/app/{mode}/audit":         {"", "?by=people", "?by=keys", "?by=operators", "?action=key.", "?action=shipment.", "?action=nothing.", "?from={year}&until={month}"},
+	"/app/{account}/{mode}/shipments.csv": {"?status=exception", "?carrier=ups&status=delivered", "?to=lovelace", "?sort=due", ""},
+	"/app/{account}/{mode}/events":        {"", "?type=shipment.created", "?type=shipment.in_transit", "?type=shipment.exception"},
+	"/app/{account}/{mode}/attention":     {"", "?kind=parcels", "?kind=purchases", "?kind=codes", "?kind=webhooks"},
+	"/app/{account}/{mode}/audit":         {"", "?by=people", "?by=keys", "?by=operators", "?action=key.", "?action=shipment.", "?action=nothing.", "?from={year}&until={month}"},
 }
 
 func TestEveryPageIsQuick(t *testing.T) {
@@ -151,13 +151,13 @@ var links = regexp.MustCompile(`(?:href|src|hx-get)="(?:http://[^/"]+)?(/(?:app|
 func (s *stand) crawl() map[string][]string {
 	s.Helper()
 	all, found, followed := patterns(), map[string][]string{}, map[string]int{}
-	queue := []string{"/app/test"}
+	queue := []string{s.home}
 	for page, list := range asked {
 		for _, query := range list {
-			found[page] = append(found[page], strings.ReplaceAll(page, "{mode}", "test")+days(query))
+			found[page] = append(found[page], s.at(page)+days(query))
 		}
 	}
-	queue = append(queue, "/app/test/shipments?order=B1", "/app/test/shipments?order=C1", "/app/test/shipments?order=D1") // labels that were really bought: of a simulated carrier, over a contract, and abroad with customs documents
+	queue = append(queue, s.home+"/shipments?order=B1", s.home+"/shipments?order=C1", s.home+"/shipments?order=D1") // labels that were really bought: of a simulated carrier, over a contract, and abroad with customs documents
 	seen := map[string]bool{}
 	for len(queue) > 0 {
 		address := queue[0]
@@ -196,7 +196,7 @@ var outside = []string{"/app/invite/{token}", "/app/reset/{token}"}
 func (s *stand) measure(page string, addresses []string) figures {
 	s.Helper()
 	if len(addresses) == 0 {
-		path := strings.NewReplacer("{mode}", "test", "{$}", "").Replace(page)
+		path := s.at(page)
 		if strings.Contains(path, "{") && !slices.Contains(outside, page) {
 			s.Errorf("%s: no page links to it, so it is not measured", page)
 		}

@@ -34,6 +34,7 @@ type stand struct {
 	owner     *pgx.Conn
 	http      *http.Client
 	account   ship.AccountID
+	home      string // address of the account's pages, in test mode
 }
 
 func newStand(t *testing.T) *stand {
@@ -65,7 +66,13 @@ func newStand(t *testing.T) *stand {
 	s.http = &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	s.signIn()
 	s.account = accountOf(t, s.owner)
+	s.home = s.at("/app/{account}/{mode}")
 	return s
+}
+
+// at is the address of a page of the table, in test mode.
+func (s *stand) at(page string) string {
+	return strings.NewReplacer("{account}", string(s.account), "{mode}", "test", "{$}", "").Replace(page)
 }
 
 func (s *stand) must(err error) {
@@ -147,9 +154,9 @@ var secret = regexp.MustCompile(`wb_test_[A-Za-z0-9_-]+|sk_test_[A-Za-z0-9_-]+`)
 func (s *stand) work() {
 	s.Helper()
 	for i := range 5 {
-		s.post("/app/test/webhooks", "url", fmt.Sprintf("http://127.0.0.1:19999/hook%d", i), "description", "nobody listens", "signature", "v1", "kind", "shipment.exception")
+		s.post(s.home+"/webhooks", "url", fmt.Sprintf("http://127.0.0.1:19999/hook%d", i), "description", "nobody listens", "signature", "v1", "kind", "shipment.exception")
 	}
-	page := s.post("/app/test/keys", "name", "Web shop", "scope", "*")
+	page := s.post(s.home+"/keys", "name", "Web shop", "scope", "*")
 	if s.key = secret.FindString(page); s.key == "" {
 		s.Fatal("no key on the page")
 	}
