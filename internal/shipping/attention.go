@@ -12,7 +12,7 @@ import (
 // An Attention counts what waits for a person, each kind up to a bound.
 type Attention = store.Attention
 
-// A OrphanedLabel label was sold by a carrier and is used by nobody.
+// An OrphanedLabel was sold by a carrier and is used by nobody.
 type OrphanedLabel = store.OrphanedLabel
 
 // AttentionLimit is up to how many of a kind are counted.

@@ -92,8 +92,9 @@ func (s *Service) LabelFormats(ctx context.Context, t ship.Tenant, id ship.Shipm
 }
 
 // Documents puts the customs papers of shipments into one PDF file, in the
-// order of the ids, on the paper that their carriers made them for. Out names
-// the shipments of which a paper is not in it. A file without a paper is nil.
+// order of the ids, on the paper that their carriers made them for. Excluded
+// names the shipments of which a paper is not in it. A file without a paper is
+// nil.
 func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
 		return LabelBundle{}, ship.Errorf(ship.Invalid, "a file can contain the documents of at most %d shipments", MaxLabels)

@@ -17,9 +17,9 @@ import (
 // What a database that was put back to an earlier moment forgot, and this
 // machine's disk did not.
 
-// replayLost purchases with a purchase of which the database knows nothing any
-// more: it was put back to an earlier moment. A named one waits for its client
-// to ask again; any other is voided.
+// replayLost records a spooled purchase of which the database knows nothing any
+// more, because it was restored to an earlier moment. A named one waits for its
+// client to ask again; any other is voided.
 func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
 	if x.Purchase.Key != "" && time.Since(x.Purchase.BoughtAt) < restoreWatch {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// strand writes a sale down that nobody may use, with the job that takes it
-// back.
+// orphan writes a sale down that nobody may use, with the job that voids it.
 func (r *run) orphan(a purchase.Act) purchase.Report {
 	x := r.attempt(a.Sale.Attempt).sold
 	r.log.WarnContext(r.ctx, "orphaned label found", "shipment", r.b.shipment.ID, "carrier", x.Purchase.Carrier, "number", x.Purchase.TrackingNumber, "found_by", r.foundBy)
@@ -26,7 +25,7 @@ func (r *run) orphan(a purchase.Act) purchase.Report {
 	}))
 }
 
-// voidOrphan voids a orphaned sale now.
+// voidOrphan voids an orphaned label now.
 func (r *run) voidOrphan(a purchase.Act) purchase.Report {
 	state, err := r.voidOrphaned(r.ctx, store.OrphanedLabel{
 		Tenant:   r.b.in.Tenant,
@@ -44,12 +43,12 @@ func (r *run) voidOrphan(a purchase.Act) purchase.Report {
 	return reported(nil)
 }
 
-// strandedPatience is for how long a carrier that refuses to take a orphaned
-// label back is asked again.
+// orphanedPatience is for how long a carrier that refuses to void an orphaned
+// label is asked again.
 const orphanedPatience = time.Hour
 
-// VoidOrphanedLabel takes a orphaned label back. It reports after how long to ask
-// again; zero means that it is dealt with.
+// VoidOrphanedLabel voids an orphaned label. It reports after how long to ask
+// again; zero means that nothing is left to do.
 func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, number string) (again time.Duration, err error) {
 	x, err := s.store.OrphanedLabel(ctx, t, seller, number)
 	if err != nil || x.State != store.OrphanPending {

@@ -152,7 +152,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end))
 }
 
-// doubt tells the client that the carrier may have sold.
+// markUncertain tells the client that the carrier may have sold.
 func (r *run) markUncertain(a purchase.Act) purchase.Report {
 	return r.change(a.Attempt, func(sh *ship.Shipment) (bool, []ship.Scan) {
 		if sh.State == ship.StatePurchasing {
