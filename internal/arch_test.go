@@ -20,7 +20,7 @@ const module = "github.com/waybillhq/waybill/"
 // floors only: never its own floor, never upward. Tests are free. A name comes
 // before a pattern: carriers and their emulators have one floor each.
 var floors = [][]string{
-	{"ship", "config", "seal", "emulator", "failpoint", "pdfium"},
+	{"ship", "config", "seal", "emulator", "failpoint", "pdfium", "member/oidctest"},
 	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
@@ -34,7 +34,7 @@ var floors = [][]string{
 }
 
 // testOnly packages serve tests; no package that ships imports them.
-var testOnly = []string{"carrier/carriertest", "store/storetest"}
+var testOnly = []string{"carrier/carriertest", "store/storetest", "member/oidctest"}
 
 // outside says what the packages beside internal may import of ours: these and
 // no others. The rest (bench, test) drives the whole and may import anything,

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/member/oidctest"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -16,20 +17,20 @@ func user(sub, email string) map[string]any {
 }
 
 // through signs in with the provider as the user.
-func (f *fixture) through(t *testing.T, p *provider, user map[string]any) (SignedIn, error) {
+func (f *fixture) through(t *testing.T, p *oidctest.Provider, user map[string]any) (SignedIn, error) {
 	t.Helper()
 	start, err := f.BeginOIDC(t.Context(), "/app/test/shipments")
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, code := p.authorize(t, start.URL, user)
+	state, code := authorize(t, p, start.URL, user)
 	return f.FinishOIDC(t.Context(), FinishOIDCInput{Token: start.Token, State: state, Code: code, From: here})
 }
 
-func newOIDCFixture(t *testing.T) (*fixture, *provider) {
+func newOIDCFixture(t *testing.T) (*fixture, *oidctest.Provider) {
 	t.Helper()
-	p := newProvider(t)
-	return newFixtureWith(t, p.settings()), p
+	p := oidctest.New(t)
+	return newFixtureWith(t, settingsOf(p)), p
 }
 
 func TestAnInvitedPersonJoinsByTheProviderAndIsKnownByItsSubject(t *testing.T) {
@@ -79,7 +80,7 @@ func TestNobodyWithAPasswordIsConnectedUnasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, code := p.authorize(t, start.URL, user("ada-1", "other@example.com"))
+	state, code := authorize(t, p, start.URL, user("ada-1", "other@example.com"))
 	finish := FinishOIDCInput{Token: start.Token, State: state, Code: code, From: here}
 	_, err = f.FinishOIDC(t.Context(), finish)
 	wantCode(t, err, "not_signed_in") // the browser of somebody else
@@ -118,29 +119,31 @@ func TestTheProvidersAnswerIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := func(name string, v any) func() {
-		return func() { p.twist = func(c map[string]any) { c[name] = v } }
+		return func() { p.Twist = func(c map[string]any) { c[name] = v } }
 	}
 	for name, change := range map[string]func(){
 		"another nonce":    set("nonce", "x"),
 		"no nonce":         set("nonce", ""),
 		"another audience": set("aud", "somebody-else"),
-		"two audiences":    set("aud", []string{testClient, "somebody-else"}),
+		"two audiences":    set("aud", []string{oidctest.ClientID, "somebody-else"}),
 		"another issuer":   set("iss", "https://evil.example.com"),
 		"an old token":     set("exp", time.Now().Add(-time.Minute).Unix()),
 		"nobody":           set("sub", ""),
-		"another key":      func() { p.signs = newAuthenticator(t).key },
+		"another key":      func() { p.Signs = newAuthenticator(t).key },
 		"no id token": func() {
-			p.raw = func(w http.ResponseWriter) { answer(w, map[string]string{"access_token": "x", "token_type": "Bearer"}) }
+			p.Raw = func(w http.ResponseWriter) {
+				oidctest.Answer(w, map[string]string{"access_token": "x", "token_type": "Bearer"})
+			}
 		},
-		"a refusal": func() { p.raw = func(w http.ResponseWriter) { http.Error(w, "no", http.StatusBadRequest) } },
+		"a refusal": func() { p.Raw = func(w http.ResponseWriter) { http.Error(w, "no", http.StatusBadRequest) } },
 	} {
-		p.twist, p.raw, p.signs = nil, nil, p.key
+		p.Twist, p.Raw, p.Signs = nil, nil, p.Key
 		change()
 		if _, err := f.through(t, p, user("bob-1", "bob@example.com")); ship.CodeOf(err) != "oidc_refused" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	p.twist, p.raw, p.signs = nil, nil, p.key
+	p.Twist, p.Raw, p.Signs = nil, nil, p.Key
 	var notified atomic.Int32 // somebody else, who is told nothing
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { notified.Add(1) }))
 	defer evil.Close()
@@ -155,7 +158,7 @@ func TestTheProvidersAnswerIsChecked(t *testing.T) {
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
 	} {
-		p.raw = raw
+		p.Raw = raw
 		if _, err := f.through(t, p, user("bob-1", "bob@example.com")); err == nil || notified.Load() > 0 || f.count(t, "SELECT count(*) FROM identities") > 0 {
 			t.Errorf("%s: %v, and %d requests elsewhere", name, err, notified.Load())
 		}
@@ -177,7 +180,7 @@ func TestAnAnswerOfTheProviderBelongsToOneBrowserAndOneSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, code := p.authorize(t, mine.URL, user("eve-1", "eve@example.com"))
+	state, code := authorize(t, p, mine.URL, user("eve-1", "eve@example.com"))
 	for _, in := range []FinishOIDCInput{
 		{Token: theirs.Token, State: state, Code: code}, {Token: mine.Token, State: "", Code: code}, {Token: mine.Token, State: state, Code: "guess"},
 	} {
@@ -210,9 +213,9 @@ func TestTheProviderStepsUpIfItAsksAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, code := p.authorize(t, start.URL, u)
-		if p.asked.Get("prompt") != "login" || p.asked.Get("max_age") != "0" {
-			t.Errorf("the provider is asked %v", p.asked)
+		state, code := authorize(t, p, start.URL, u)
+		if p.Asked.Get("prompt") != "login" || p.Asked.Get("max_age") != "0" {
+			t.Errorf("the provider is asked %v", p.Asked)
 		}
 		from := here
 		from.Token = in.Token

@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/member/oidctest"
 )
 
 // named are the settings of a program at an address with a name: passkeys are
@@ -157,8 +159,9 @@ func (s *stage) invitation() {
 
 func TestSomebodyJoinsByTheirIdentityProvider(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t, "olga@example.com")
-	s := newStage(t, append(named(t), "OIDC_ISSUER", p.URL, "OIDC_CLIENT_ID", "waybill", "OIDC_CLIENT_SECRET", "client secret")...)
+	p := oidctest.New(t)
+	p.User = map[string]any{"sub": "42", "email": "olga@example.com", "email_verified": true, "name": "Olga Ivanova"}
+	s := newStage(t, append(named(t), "OIDC_ISSUER", p.URL, "OIDC_CLIENT_ID", oidctest.ClientID, "OIDC_CLIENT_SECRET", oidctest.ClientSecret)...)
 	s.firstRun()
 	other := s.beside()
 	other.do("a stranger stays out", other.goTo("/app/login"), chromedp.Click(`form[action="/app/login/oidc"] button`), chromedp.WaitVisible(`.notice-bad, .empty`))
