@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
@@ -77,10 +78,11 @@ func call(t *testing.T, base, key, path, body string) (int, string, string) {
 	return resp.StatusCode, made.ID, string(text)
 }
 
-// TestTheJournalOfEveryCarrierHasNoSecret buys and voids over each carrier's
-// stand-in, and looks for its secrets in all that is kept.
-func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
-	t.Parallel()
+// connectStandIns starts every carrier's stand-in and connects a new account to
+// it. It returns the settings of a program that calls them, and the account's
+// test key.
+func connectStandIns(t *testing.T) (cfg config.Config, tenant ship.Tenant, key string, connections map[string]ship.ConnectionID) {
+	t.Helper()
 	var urls []string
 	for _, s := range standIns {
 		ledger, err := emulator.OpenLedger("")
@@ -91,7 +93,8 @@ func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
 		t.Cleanup(server.Close)
 		urls = append(urls, s.name+"="+server.URL)
 	}
-	cfg := settings(t, storetest.URL(t), "CARRIER_URLS", strings.Join(urls, ","), "SPOOL_DIR", t.TempDir())
+	cfg = settings(t, storetest.URL(t), "CARRIER_URLS", strings.Join(urls, ","), "SPOOL_DIR", t.TempDir())
+
 	accounts, done, err := app.OpenConnections(t.Context(), cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -101,12 +104,13 @@ func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenant := ship.Tenant{Account: owner.ID}
-	key, _, err := accounts.NewKey(t.Context(), account.NewKeyInput{Account: owner.ID})
+	secret, _, err := accounts.NewKey(t.Context(), account.NewKeyInput{Account: owner.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	connections := map[string]ship.ConnectionID{}
+
+	tenant = ship.Tenant{Account: owner.ID}
+	connections = map[string]ship.ConnectionID{}
 	for _, s := range standIns {
 		c, err := accounts.AddConnection(t.Context(), account.AddConnectionInput{Tenant: tenant, Carrier: s.name, Credentials: s.accepts})
 		if err != nil {
@@ -114,12 +118,20 @@ func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
 		}
 		connections[s.name] = c.ID
 	}
+	return cfg, tenant, string(secret), connections
+}
+
+// TestTheJournalOfEveryCarrierHasNoSecret buys and voids over each carrier's
+// stand-in, and looks for its secrets in all that is kept.
+func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
+	t.Parallel()
+	cfg, tenant, key, connections := connectStandIns(t)
 	a := run(t, cfg, app.AllRoles)
 	made := map[string]ship.ShipmentID{}
 	for _, s := range standIns {
-		made[s.name] = buyAndVoid(t, a.LocalURL(), string(key), s.name, connections[s.name])
+		made[s.name] = buyAndVoid(t, a.LocalURL(), key, s.name, connections[s.name])
 	}
-	if status, _, _ := call(t, a.LocalURL(), string(key), "/v1/shipments", `{"orderId":""}`); status != http.StatusUnprocessableEntity {
+	if status, _, _ := call(t, a.LocalURL(), key, "/v1/shipments", `{"orderId":""}`); status != http.StatusUnprocessableEntity {
 		t.Errorf("an empty order: %d", status)
 	}
 	if err := a.stop(); err != nil {

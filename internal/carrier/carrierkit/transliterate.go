@@ -27,11 +27,17 @@ func inCharset(s, charset string) bool {
 func prints(r rune, charset string) bool {
 	switch charset {
 	case "":
-		return true
+		return !isPicture(r)
 	case "latin1":
 		return r >= ' ' && r <= '~' || r > 0xA0 && r <= 0xFF && r != 0xAD
 	}
 	return r >= ' ' && r <= '~'
+}
+
+// isPicture reports whether the character is an emoji or another picture, which
+// no carrier's label font has.
+func isPicture(r rune) bool {
+	return r >= 0x2600 && r <= 0x27BF || r >= 0x1F000 && unicode.Is(unicode.So, r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.Regional_Indicator, r)
 }
 
 // A script is how text is written for a carrier.

@@ -26,10 +26,17 @@ const (
 // Buy purchases a label, and no courier. The label is in the answer and nowhere
 // else: a purchase whose answer is lost can be found but not printed.
 func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	order, warnings, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
+	if err != nil {
+		return ship.Sale{}, err
+	}
+	request.Order = order
+
 	draft, body, err := d.shipRequest(request, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}
+	draft.warnings = append(warnings, draft.warnings...)
 
 	call := d.call(http.MethodPost, "/shipments", nil, request.Reference)
 	call.Body = body

@@ -32,10 +32,17 @@ const (
 // Buy purchases the order. The label is always a PNG, whatever the client
 // prints: all other formats are made from it.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	order, unprinted, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
+	if err != nil {
+		return ship.Sale{}, err
+	}
+	request.Order = order
+
 	body, warnings, err := d.shipRequest(&request)
 	if err != nil {
 		return ship.Sale{}, err
 	}
+	warnings = append(unprinted, warnings...)
 
 	var answer shipAnswer
 	transaction := transactionOf(&request)
@@ -230,18 +237,10 @@ func references(request *carrier.BuyOrder) (list []reference, warnings []string)
 
 // printable is as much of a reference as FedEx prints.
 func printable(text, field string) (printed, warning string) {
-	if text == "" {
-		return "", ""
+	if fits(text, maxReference) {
+		return text, ""
 	}
-
-	fitted, _, err := carrierkit.Fit(carrier.AddressLimits{Charset: Spec.Address.Charset}, ship.Address{Company: text}, "")
-	if err != nil {
-		return "", field + " is not on the label: FedEx cannot print its characters"
-	}
-	if fits(fitted.Company, maxReference) {
-		return fitted.Company, ""
-	}
-	return string([]rune(fitted.Company)[:maxReference]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, maxReference)
+	return string([]rune(text)[:maxReference]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, maxReference)
 }
 
 // billing is who pays FedEx.

@@ -84,7 +84,7 @@ func TestTheOrderNumberAndTheReferenceArePrinted(t *testing.T) {
 	if sent.reference("P_O_NUMBER") != b.Order.OrderID[:30] || sent.reference("INVOICE_NUMBER") != "" {
 		t.Errorf("the references are %+v", sent.Packages[0].References)
 	}
-	for _, want := range []string{"orderId is truncated on the label: FedEx prints 30 characters", "reference is not on the label: FedEx cannot print its characters"} {
+	for _, want := range []string{"orderId is truncated on the label: FedEx prints 30 characters", "reference is not on the label: the carrier cannot print its characters"} {
 		if !slices.Contains(p.Warnings, want) {
 			t.Errorf("no warning %q in %q", want, p.Warnings)
 		}

@@ -21,10 +21,17 @@ import (
 // Buy purchases the label in one call. UPS bills what it sells, and sells again
 // if it is asked again.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	order, warnings, err := carrierkit.FitTexts(request.Order, "ascii", Spec.Address.Charset)
+	if err != nil {
+		return ship.Sale{}, err
+	}
+	request.Order = order
+
 	draft, err := d.newDraft(request.Order, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}
+	draft.warnings = append(warnings, draft.warnings...)
 	body, err := d.shipRequest(draft, request)
 	if err != nil {
 		return ship.Sale{}, err
@@ -210,26 +217,14 @@ func (w *draft) addReferences(request carrier.BuyOrder) {
 // printedReference is the line for people: the order number, and the reference
 // if both fit and differ. It is not complete if a part of them is missing.
 func printedReference(orderID, reference string) (text string, complete bool) {
-	clean := func(s string) string {
-		ascii := strings.Map(func(r rune) rune {
-			if r < ' ' || r > '~' {
-				return -1 // references are printed in ASCII
-			}
-			return r
-		}, s)
-		return strings.Join(strings.Fields(ascii), " ")
-	}
-	id := clean(orderID)
-	ref := clean(reference)
-	complete = id == orderID && ref == reference
-
-	switch both := id + " / " + ref; {
-	case id == "" || ref == "" || id == ref:
-		text = cmp.Or(id, ref)
+	complete = true
+	switch both := orderID + " / " + reference; {
+	case orderID == "" || reference == "" || orderID == reference:
+		text = cmp.Or(orderID, reference)
 	case len(both) <= maxReference:
 		text = both
 	default:
-		text = id
+		text = orderID
 		complete = false
 	}
 	if len(text) > maxReference {

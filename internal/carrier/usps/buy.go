@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,10 +35,17 @@ const labelJSON = "application/vnd.usps.labels+json"
 // Buy purchases a label. The idempotency key is derived from our reference, so
 // USPS sells at most once under it, and the purchase can be looked up by it.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	order, warnings, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
+	if err != nil {
+		return ship.Sale{}, err
+	}
+	request.Order = order
+
 	c, mailClass, err := draftFor(request)
 	if err != nil {
 		return ship.Sale{}, err
 	}
+	c.warnings = append(warnings, c.warnings...)
 	body, err := c.shipRequest(mailClass, request)
 	if err != nil {
 		return ship.Sale{}, err
@@ -125,7 +133,7 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 		Width:              c.width,
 		Height:             c.height,
 		MailingDate:        c.mailingDate,
-		CustomerReference:  references(request, form != nil),
+		CustomerReference:  c.references(request, form != nil),
 	}
 	parcel.ExtraServices, _ = c.extraServices(mailClass)
 
@@ -186,15 +194,20 @@ const maxReference = 30
 // with the purchase in USPS's records and is not printed, then the order number
 // and the client's reference, which are printed. A label with a customs form
 // has room for two, and USPS prints neither of them.
-func references(request carrier.BuyOrder, hasForm bool) []customerReference {
+func (c *draft) references(request carrier.BuyOrder, hasForm bool) []customerReference {
 	list := []customerReference{{ReferenceNumber: request.Reference}}
-	for _, text := range []string{request.Order.OrderID, request.Order.Reference} {
-		fits := text != "" && len(text) <= maxReference
+	add := func(field, text string) {
 		isListed := slices.ContainsFunc(list, func(r customerReference) bool { return r.ReferenceNumber == text })
-		if fits && !isListed {
+		switch {
+		case text == "" || isListed:
+		case len(text) > maxReference:
+			c.warnings = append(c.warnings, fmt.Sprintf("%s is not on the label: USPS prints at most %d characters of it", field, maxReference))
+		default:
 			list = append(list, customerReference{ReferenceNumber: text, Print: !hasForm})
 		}
 	}
+	add("orderId", request.Order.OrderID)
+	add("reference", request.Order.Reference)
 
 	if hasForm {
 		return list[:min(len(list), 2)]
