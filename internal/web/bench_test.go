@@ -54,6 +54,9 @@ type bench struct {
 	shippingWith func(shipping.Waits) *shipping.Service // over the same database
 }
 
+// sessionCookie is the name of the session's cookie without https.
+const sessionCookie = "waybill"
+
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	return newBenchOn(t, storetest.URL(t))
@@ -159,7 +162,7 @@ func (b *bench) send(role member.Role, path string, form url.Values, header ...s
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if token := b.tokens[role]; token != "" {
-		r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: token})
+		r.AddCookie(&http.Cookie{Name: sessionCookie, Value: token})
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -247,7 +250,7 @@ func (b *bench) upload(role member.Role, path, field string, file []byte, fields
 	r := httptest.NewRequest(http.MethodPost, testBase+path, &body)
 	r.Header.Set("Content-Type", m.FormDataContentType())
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
+	r.AddCookie(&http.Cookie{Name: sessionCookie, Value: b.tokens[role]})
 	w := httptest.NewRecorder()
 	b.web.ServeHTTP(w, r)
 	return w

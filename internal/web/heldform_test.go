@@ -38,7 +38,7 @@ func heldOn(t *testing.T, page string) string {
 func (b *bench) use(role member.Role, w *httptest.ResponseRecorder) {
 	b.Helper()
 	for _, cookie := range w.Result().Cookies() {
-		if cookie.Name == b.web.cookieName() && cookie.Value != "" {
+		if cookie.Name == sessionCookie && cookie.Value != "" {
 			b.tokens[role] = cookie.Value
 		}
 	}

@@ -205,6 +205,16 @@ func (h *hub) tell(tenant ship.Tenant, id string) {
 	}
 }
 
+// watch returns a channel of the shipments that change in the tenant's account,
+// and a function that ends it. It reports false if too many pages watch already.
+func (s *Web) watch(tenant ship.Tenant, watched ship.ShipmentID) (changes <-chan string, leave func(), ok bool) {
+	page, ok := s.hub.join(tenant, watched)
+	return page, func() { s.hub.leave(tenant, page) }, ok
+}
+
+// notifyPages notifies every open page of the tenant that a shipment changed.
+func (v *visit) notifyPages(id ship.ShipmentID) { v.hub.tell(v.tenant(), string(id)) }
+
 // serveLive handles GET /app/{account}/{mode}/live, a stream of server-sent
 // events. It names the shipment that changed and nothing else: the page loads
 // what it shows, with the rights of its own session.
@@ -222,12 +232,12 @@ func (s *Web) serveLive(w http.ResponseWriter, r *http.Request) {
 	}
 
 	watched, _ := ship.ParseShipmentID(v.query("of"))
-	changes, ok := s.hub.join(v.tenant(), watched)
+	changes, leave, ok := s.watch(v.tenant(), watched)
 	if !ok {
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
-	defer s.hub.leave(v.tenant(), changes)
+	defer leave()
 
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")

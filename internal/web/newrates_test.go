@@ -79,7 +79,7 @@ func TestTheTickedOfferStaysTicked(t *testing.T) {
 	if !strings.Contains(list, "chosen=") || strings.Contains(list, `value="" checked`) {
 		t.Fatalf("the list forgets what was ticked: %s", list)
 	}
-	path := b.home + "/shipments/rates?carrier=" + chosen.Carrier + "&chosen=" + strings.ReplaceAll(offerKey(chosen.Rate), "/", "%2F")
+	path := b.home + "/shipments/rates?carrier=" + chosen.Carrier + "&chosen=" + strings.ReplaceAll(chosen.Carrier+"/"+chosen.Service+"/"+string(chosen.Connection), "/", "%2F")
 	w := b.send(member.Shipper, path, f, "HX-Request", "true")
 	if w.Code != http.StatusOK || strings.Count(w.Body.String(), " checked") != 1 {
 		t.Errorf("%d %s", w.Code, w.Body)

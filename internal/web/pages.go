@@ -7,7 +7,7 @@ import "net/http"
 // this list, so no page is left out.
 func Pages() []string {
 	var list []string
-	for _, page := range (&Web{}).table() {
+	for _, page := range table(Config{}) {
 		if page.method == http.MethodGet && !page.moved {
 			list = append(list, page.path)
 		}

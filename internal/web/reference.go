@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -12,11 +13,31 @@ import (
 
 // referenceRoutes are the API reference.
 func (s *Web) referenceRoutes() []route {
+	reference := newReferencePages(s.Config)
+
 	return []route{
-		get("/app/{account}/{mode}/reference", member.ViewKeys, s.reference),
-		get("/app/{account}/{mode}/reference/{operation}", member.ViewKeys, s.reference),
-		post("/app/{account}/{mode}/reference", member.ManageKeys, s.referenceKey),
+		get("/app/{account}/{mode}/reference", member.ViewKeys, reference.show),
+		get("/app/{account}/{mode}/reference/{operation}", member.ViewKeys, reference.show),
+		post("/app/{account}/{mode}/reference", member.ManageKeys, reference.makeKey),
 	}
+}
+
+// referencePages are the pages that show the API's description of itself.
+type referencePages struct {
+	groups func() []httpkit.ReferenceGroup // made on first use
+}
+
+func newReferencePages(config Config) referencePages {
+	return referencePages{groups: sync.OnceValue(func() []httpkit.ReferenceGroup {
+		if config.Reference == nil {
+			return nil
+		}
+		groups, err := config.Reference()
+		if err != nil {
+			config.Log.Error("the API reference cannot be shown", "error", err)
+		}
+		return groups
+	})}
 }
 
 // referenceView is the page of one operation.
@@ -28,9 +49,9 @@ type referenceView struct {
 }
 
 // routeChoices lists the routes that requests can be filtered by.
-func (s *Web) routeChoices() []choice {
+func (p referencePages) routeChoices() []choice {
 	list := []choice{{"", "All routes"}}
-	for _, group := range s.groups() {
+	for _, group := range p.groups() {
 		for _, operation := range group.Operations {
 			route := choice{operation.Path, operation.Path}
 			if !slices.Contains(list, route) {
@@ -41,10 +62,10 @@ func (s *Web) routeChoices() []choice {
 	return list
 }
 
-// referenceAt returns the page of the operation in the address, or of the first
+// operationOf returns the page of the operation in the address, or of the first
 // one.
-func (v *visit) referenceAt() (referenceView, error) {
-	page := referenceView{Groups: v.groups()}
+func (p referencePages) operationOf(v *visit) (referenceView, error) {
+	page := referenceView{Groups: p.groups()}
 	wanted := v.r.PathValue("operation")
 	for _, group := range page.Groups {
 		for _, operation := range group.Operations {
@@ -58,10 +79,10 @@ func (v *visit) referenceAt() (referenceView, error) {
 	return page, errNoPage
 }
 
-// reference handles GET /app/{account}/{mode}/reference and GET
+// show handles GET /app/{account}/{mode}/reference and GET
 // /app/{account}/{mode}/reference/{operation}.
-func (s *Web) reference(v *visit) error {
-	page, err := v.referenceAt()
+func (p referencePages) show(v *visit) error {
+	page, err := p.operationOf(v)
 	if err != nil {
 		return err
 	}
@@ -79,10 +100,10 @@ const (
 	referenceKeyLife = 7 * 24 * time.Hour
 )
 
-// referenceKey handles POST /app/{account}/test/reference: it creates a test key
+// makeKey handles POST /app/{account}/test/reference: it creates a test key
 // for the examples. The key is in this answer and in no other.
-func (s *Web) referenceKey(v *visit) error {
-	page, err := v.referenceAt()
+func (p referencePages) makeKey(v *visit) error {
+	page, err := p.operationOf(v)
 	if err != nil {
 		return err
 	}
@@ -91,7 +112,7 @@ func (s *Web) referenceKey(v *visit) error {
 	}
 
 	ctx := v.audited("key.made", "", map[string]string{"name": referenceKeyName})
-	key, _, err := s.Account.NewKey(ctx, account.NewKeyInput{
+	key, _, err := v.Account.NewKey(ctx, account.NewKeyInput{
 		Account:   v.who.Account.ID,
 		Name:      referenceKeyName,
 		Scopes:    []string{"*"},

@@ -17,8 +17,10 @@ import (
 
 // journalRoutes are the log of requests, for developers.
 func (s *Web) journalRoutes() []route {
+	reference := newReferencePages(s.Config)
+
 	return []route{
-		get("/app/{account}/{mode}/requests", member.ViewRequests, s.requests),
+		get("/app/{account}/{mode}/requests", member.ViewRequests, reference.listRequests),
 		get("/app/{account}/{mode}/requests.csv", member.ViewRequests, s.requestsCSV),
 		get("/app/{account}/{mode}/requests/{id}", member.ViewRequests, s.request),
 		get("/app/{account}/{mode}/shipments/{id}/exchanges", member.ViewRequests, s.exchanges),
@@ -128,11 +130,11 @@ func (v *visit) keyChoices() ([]choice, error) {
 	return list, err
 }
 
-// requests handles GET /app/{account}/{mode}/requests.
-func (s *Web) requests(v *visit) error {
-	view := requestList{Filter: v.requestQuery(), Routes: s.routeChoices()}
+// listRequests handles GET /app/{account}/{mode}/requests.
+func (p referencePages) listRequests(v *visit) error {
+	view := requestList{Filter: v.requestQuery(), Routes: p.routeChoices()}
 	filter, page := view.Filter.filter()
-	list, more, err := s.Journal.List(v.ctx(), v.tenant(), filter, page)
+	list, more, err := v.Journal.List(v.ctx(), v.tenant(), filter, page)
 	if err != nil {
 		return err
 	}

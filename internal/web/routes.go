@@ -30,7 +30,8 @@ func (rt route) isOfAccount() bool { return strings.HasPrefix(rt.path, accountPa
 const accountPath = "/app/{account}/{mode}"
 
 // table lists every route of the dashboard.
-func (s *Web) table() []route {
+func table(config Config) []route {
+	s := &Web{Config: config}
 	return slices.Concat(
 		s.frameRoutes(),
 		s.bookmarkRoutes(),
@@ -206,7 +207,7 @@ func (s *Web) serve(rt route) http.HandlerFunc {
 
 		// keepForm comes first: a redirect to the sign-in page would lose what
 		// was typed.
-		if err != nil && !v.keepForm(err) && !v.redirectToSignIn(err) {
+		if err != nil && !v.keepForm(err) && !s.pages.signIn(v, err) {
 			v.fail(err)
 		}
 	}

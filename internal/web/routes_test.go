@@ -211,7 +211,7 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	actions := map[string]member.Action{}
-	for _, rt := range b.web.table() {
+	for _, rt := range table(b.web.Config) {
 		if !rt.open {
 			actions[rt.method+" "+rt.path] = rt.action
 		}

@@ -119,7 +119,7 @@ func (v *visit) authenticate(token string) (member.Actor, error) {
 // redirectToSignIn sends people who must sign in, or confirm who they are, to
 // the page for it, and reports whether it did. A form that was sent is held on
 // that page, so it can be sent again afterwards.
-func (v *visit) redirectToSignIn(err error) bool {
+func redirectToSignIn(v *visit, err error) bool {
 	// A request that changes something cannot be repeated by a link: the person
 	// returns to the page that the form was on.
 	back := v.r.URL.RequestURI()

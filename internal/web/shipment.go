@@ -20,8 +20,7 @@ import (
 
 // shipmentView is the page of one shipment.
 type shipmentView struct {
-	ship.Shipment
-	Tracked  tracking.Tracked
+	trackedShipment
 	Names    catalog
 	Accounts accountNames               // of carriers with several accounts
 	Account  string                     // the carrier account that sold it; "" for the simulated one
@@ -65,6 +64,12 @@ func (p shipmentView) MayAdvance() bool {
 	return !p.Tenant.Livemode && p.State == ship.StatePurchased && p.Progress.Status != ship.Delivered
 }
 
+// A trackedShipment is a shipment and where its parcels are.
+type trackedShipment struct {
+	ship.Shipment
+	Tracked tracking.Tracked
+}
+
 // A milestone is one step of a parcel's tracking state.
 type milestone struct {
 	Status ship.Status
@@ -72,7 +77,7 @@ type milestone struct {
 }
 
 // Milestones returns the five steps that people wait for.
-func (p shipmentView) Milestones() []milestone {
+func (p trackedShipment) Milestones() []milestone {
 	// An exception is shown at the step that the parcel had reached before.
 	current := p.Progress.Status
 	if current == ship.Exception {
@@ -416,7 +421,7 @@ func (s *Web) voidShipment(v *visit) error {
 	v.record("shipment.voided", string(page.ID), nil)
 
 	// A void is in no log of events, so open pages are notified from here.
-	s.hub.tell(v.tenant(), string(page.ID))
+	v.notifyPages(page.ID)
 
 	done := "voided"
 	if shipment.State != ship.StateVoided {

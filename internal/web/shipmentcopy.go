@@ -146,7 +146,7 @@ func setCustoms(set func(name, value string), declared *ship.Customs, unit ship.
 
 // NoDelivery says why no delivery is expected: the label is voided, or was
 // never bought. It is empty for every other shipment.
-func (p shipmentView) NoDelivery() string {
+func (p trackedShipment) NoDelivery() string {
 	switch p.State {
 	case ship.StateVoiding:
 		return "The carrier was asked to void the label. Do not use it; no delivery is expected."

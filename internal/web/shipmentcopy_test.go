@@ -185,7 +185,7 @@ func TestAViewerCannotPrint(t *testing.T) {
 		}
 	}
 
-	for _, rt := range b.web.table() {
+	for _, rt := range table(b.web.Config) {
 		if !strings.Contains(rt.path, "label") && !strings.Contains(rt.path, "print") && !strings.Contains(rt.path, "document") || strings.Contains(rt.path, "track") {
 			continue
 		}

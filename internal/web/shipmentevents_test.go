@@ -27,12 +27,12 @@ func TestAVoidElsewhereReachesTheOpenPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh, other := b.buy(b.owner, "1", people[0], 1), b.buy(b.owner, "2", people[1], 1)
-	page, ok := b.web.hub.join(sh.Tenant, sh.ID)
+	page, leave, ok := b.web.watch(sh.Tenant, sh.ID)
 	if !ok {
 		t.Fatal("no room")
 	}
-	defer b.web.hub.leave(sh.Tenant, page)
-	time.Sleep(pollInterval + 300*time.Millisecond) // the hub has seen it as it was
+	defer leave()
+	time.Sleep(1300 * time.Millisecond) // the hub has seen it as it was
 	for len(page) > 0 {
 		<-page
 	}

@@ -20,11 +20,12 @@ import (
 // trackRoutes are the pages for recipients. They do not sign in: the address is
 // all they have, so a page shows no more than they already know.
 func (s *Web) trackRoutes() []route {
+	pages := trackPages{limiter: httpkit.NewLimiter(trackRate, trackBurst)}
 	missing := func(v *visit) error { return v.noParcel(http.StatusNotFound, "missing") }
 	return []route{
-		open(route{method: http.MethodGet, path: "/track/{token}", handle: s.track}),
-		open(route{method: http.MethodGet, path: "/track/{token}/logo/{hash}", handle: s.trackLogo}),
-		open(route{method: http.MethodGet, path: "/track/", handle: missing}),
+		open(get("/track/{token}", "", pages.show)),
+		open(get("/track/{token}/logo/{hash}", "", pages.logo)),
+		open(get("/track/", "", missing)),
 	}
 }
 
@@ -35,6 +36,11 @@ const (
 	trackRate  = 5
 	trackBurst = 100
 )
+
+// trackPages are the public pages; one limiter counts for all of them.
+type trackPages struct {
+	limiter *httpkit.Limiter // by client address
+}
 
 // trackView is the public page of one parcel. It holds nothing that the page
 // may not show: no name, no street, no postal code, no order, no price.
@@ -146,12 +152,12 @@ func (v *visit) rateLimitKey() string {
 
 // parcelOf reads the parcel that the address names, and the account that sent
 // it.
-func (v *visit) parcelOf() (page shipmentView, sender ship.Account, err error) {
+func (p trackPages) parcelOf(v *visit) (page trackedShipment, sender ship.Account, err error) {
 	v.recipientHeaders()
 
 	// The limit comes before the token is looked at, so it also slows down
 	// somebody who tries tokens.
-	if err := v.tracks.Admit(v.w.Header(), v.rateLimitKey()); err != nil {
+	if err := p.limiter.Admit(v.w.Header(), v.rateLimitKey()); err != nil {
 		return page, sender, err
 	}
 	tenant, id, err := v.Tracking.PageOf(v.r.PathValue("token"))
@@ -169,13 +175,13 @@ func (v *visit) parcelOf() (page shipmentView, sender ship.Account, err error) {
 	return page, sender, err
 }
 
-// track handles GET /track/{token}.
-func (s *Web) track(v *visit) error {
-	shipment, sender, err := v.parcelOf()
+// show handles GET /track/{token}.
+func (p trackPages) show(v *visit) error {
+	shipment, sender, err := p.parcelOf(v)
 	if err != nil {
 		return v.noParcelFor(err)
 	}
-	logo, err := s.Account.Logo(v.ctx(), sender.ID)
+	logo, err := v.Account.Logo(v.ctx(), sender.ID)
 	if err != nil {
 		return v.noParcelFor(err)
 	}
@@ -227,9 +233,9 @@ func (v *visit) noParcel(status int, text string) error {
 	return v.show(status, noParcelPage(tongueOf(v.r), text))
 }
 
-// trackLogo handles GET /track/{token}/logo/{hash}.
-func (s *Web) trackLogo(v *visit) error {
-	_, sender, err := v.parcelOf()
+// logo handles GET /track/{token}/logo/{hash}.
+func (p trackPages) logo(v *visit) error {
+	_, sender, err := p.parcelOf(v)
 	if err != nil {
 		return v.noParcelFor(err)
 	}

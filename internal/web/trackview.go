@@ -9,7 +9,7 @@ import (
 
 // trackViewOf selects what a recipient may see of a shipment. The carrier's own
 // words stay out: they can name people, and are in one language.
-func trackViewOf(language tongue, path string, shipment shipmentView, sender string, logo account.Logo) trackView {
+func trackViewOf(language tongue, path string, shipment trackedShipment, sender string, logo account.Logo) trackView {
 	progress := shipment.Progress
 	view := trackView{
 		tongue:  language,
@@ -75,7 +75,7 @@ func isForRecipient(language tongue, scan ship.Scan) bool {
 }
 
 // trackScanOf returns the timeline's line of a scan.
-func trackScanOf(language tongue, shipment shipmentView, scan ship.Scan) trackScan {
+func trackScanOf(language tongue, shipment trackedShipment, scan ship.Scan) trackScan {
 	status := string(scan.Status)
 	line := trackScan{
 		Class:  "dot-" + status,

@@ -150,7 +150,7 @@ type failure struct {
 
 // noPage answers for addresses that do not exist. Recipients of parcels are not
 // shown that there is a dashboard.
-func (s *Web) noPage(v *visit) error {
+func noPage(v *visit) error {
 	if strings.HasPrefix(v.r.URL.Path, "/track") {
 		return v.noParcel(http.StatusNotFound, "missing")
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -64,31 +63,27 @@ type Config struct {
 // Web is the dashboard, with the hub that notifies its open pages.
 type Web struct {
 	Config
+	pages   pageSet
 	handler http.Handler
 	mux     *http.ServeMux // of all pages but the stream
 	hub     *hub
-	groups  func() []httpkit.ReferenceGroup // of the API reference, made on first use
-	tracks  *httpkit.Limiter                // of public pages, by client address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
 const requestTime = 30 * time.Second
 
-// New returns the dashboard.
-func New(config Config) *Web {
+// pageSet is what the dashboard is made of.
+type pageSet struct {
+	routes  []route
+	missing func(*visit) error             // answers for addresses that do not exist
+	signIn  func(v *visit, err error) bool // sends people who must sign in to the page for it, and reports whether it did
+}
+
+// newDashboard returns the dashboard of the pages.
+func newDashboard(config Config, pages pageSet) *Web {
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
-	s := &Web{Config: config, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
+	s := &Web{Config: config, pages: pages}
 	s.hub = newHub(s.Webhook, s.Shipping.States, config.Log)
-	s.groups = sync.OnceValue(func() []httpkit.ReferenceGroup {
-		if config.Reference == nil {
-			return nil
-		}
-		groups, err := config.Reference()
-		if err != nil {
-			config.Log.Error("the API reference cannot be shown", "error", err)
-		}
-		return groups
-	})
 
 	// The pages of accounts have a mux of their own. In one mux with the others
 	// their patterns would conflict: /app/{account}/{mode}/shipments and
@@ -97,7 +92,7 @@ func New(config Config) *Web {
 	accounts := http.NewServeMux()
 	s.mux.Handle(accountPath, accounts)
 	s.mux.Handle(accountPath+"/{rest...}", accounts)
-	for _, rt := range s.table() {
+	for _, rt := range pages.routes {
 		mux := s.mux
 		if rt.isOfAccount() {
 			mux = accounts
@@ -105,9 +100,9 @@ func New(config Config) *Web {
 		mux.HandleFunc(rt.method+" "+rt.path, s.serve(rt))
 	}
 	for _, mux := range []*http.ServeMux{s.mux, accounts} {
-		mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
+		mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: pages.missing}))
 	}
-	pages := httpkit.Wrap(s.mux, httpkit.Options{
+	limited := httpkit.Wrap(s.mux, httpkit.Options{
 		BaseURL: config.BaseURL,
 		Timeout: requestTime,
 		Log:     config.Log,
@@ -118,12 +113,17 @@ func New(config Config) *Web {
 	// A stream outlives any request's time limit, so it is outside the wrapper.
 	outer := http.NewServeMux()
 	outer.HandleFunc("GET "+livePath, s.serveLive)
-	outer.Handle("/", pages)
+	outer.Handle("/", limited)
 
 	// Forms of other sites are rejected by the browser's own headers, so pages
 	// carry no token against forged requests.
 	s.handler = http.NewCrossOriginProtection().Handler(outer)
 	return s
+}
+
+// New returns the dashboard.
+func New(config Config) *Web {
+	return newDashboard(config, pageSet{routes: table(config), missing: noPage, signIn: redirectToSignIn})
 }
 
 // ServeHTTP answers with a page.
