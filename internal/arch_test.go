@@ -27,7 +27,11 @@ var floors = [][]string{
 	{"quoting", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify"}, // services know no driver
 	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
-	{"httpkit"},
+	{"httpkit", "web/parts"},
+	{"web/site"},
+	{"web/offers"},
+	{"web/newshipment"},
+	{"web/*"},
 	{"api", "web", "worker"},
 	{"app"},
 	{"cli"},

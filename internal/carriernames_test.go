@@ -21,7 +21,7 @@ var mayNameCarriers = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`api/examples`,                // of requests and answers
 	`store/storetest/sample\.go$`, // of rows
 	`webhook/try\.go$`,            // a test event
-	`web/sandbox\.go$`,            // the failures that the sandbox plays
+	`web/developers/sandbox\.go$`, // the failures that the sandbox plays
 }, "|") + `)`)
 
 // isExample reports whether a text is a help or documentation text, in which a

@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // join makes the person of the role in the bench's account a member of another
@@ -45,7 +46,7 @@ func TestAFormIsSentToTheAccountOfItsPage(t *testing.T) {
 	if action == nil {
 		t.Fatalf("the page has no form: %s", page)
 	}
-	there := b.send(member.Owner, modePath(other.ID, false)+"/shipments", nil)
+	there := b.send(member.Owner, site.ModePath(other.ID, false)+"/shipments", nil)
 	if there.Code != http.StatusOK || !strings.Contains(there.Body.String(), "Elsewhere") {
 		t.Fatalf("the other account: %d", there.Code)
 	}
@@ -67,7 +68,7 @@ func TestAFormThatIsKeptReturnsToItsAccount(t *testing.T) {
 	b.stale()
 
 	confirm := b.send(member.Owner, b.home+"/keys", form("name", "of the first", "scope", "rates"))
-	if w := b.send(member.Owner, modePath(other.ID, false), nil); w.Code != http.StatusOK {
+	if w := b.send(member.Owner, site.ModePath(other.ID, false), nil); w.Code != http.StatusOK {
 		t.Fatalf("the other account: %d", w.Code)
 	}
 	done := b.send(member.Owner, "/app/confirm", form("password", testPassword, "held", heldOn(t, confirm.Body.String())))
@@ -114,7 +115,7 @@ func TestTheAccountOfAnotherIsAnAccountThatDoesNotExist(t *testing.T) {
 	}
 
 	// A stream of events answers so that the browser does not connect again.
-	if w := b.send(member.Owner, modePath(stranger.ID, false)+"/live", nil); w.Code != http.StatusNoContent {
+	if w := b.send(member.Owner, site.ModePath(stranger.ID, false)+"/live", nil); w.Code != http.StatusNoContent {
 		t.Errorf("the stream: %d", w.Code)
 	}
 }
@@ -132,11 +133,11 @@ func TestTheRoleInTheAccountOfTheAddressDecides(t *testing.T) {
 		want int
 	}{
 		{b.home, "/keys", nil, http.StatusOK},
-		{modePath(other.ID, false), "/keys", nil, http.StatusForbidden},
+		{site.ModePath(other.ID, false), "/keys", nil, http.StatusForbidden},
 		{b.home, "/shipments", addressForm(), http.StatusSeeOther},
-		{modePath(other.ID, false), "/shipments", addressForm(), http.StatusForbidden},
-		{modePath(other.ID, true), "/shipments", addressForm(), http.StatusForbidden},
-		{modePath(other.ID, false), "/shipments", nil, http.StatusOK},
+		{site.ModePath(other.ID, false), "/shipments", addressForm(), http.StatusForbidden},
+		{site.ModePath(other.ID, true), "/shipments", addressForm(), http.StatusForbidden},
+		{site.ModePath(other.ID, false), "/shipments", nil, http.StatusOK},
 	} {
 		if w := b.send(member.Owner, tc.home+tc.path, tc.form); w.Code != tc.want {
 			t.Errorf("%s%s: %d, want %d", tc.home, tc.path, w.Code, tc.want)
@@ -154,15 +155,15 @@ func TestAddressesWithoutAnAccountLeadToTheOneUsedLast(t *testing.T) {
 	b.join(member.Owner, other.ID, member.Owner)
 
 	for _, account := range []ship.AccountID{other.ID, b.owner.ID} {
-		b.send(member.Owner, modePath(account, false), nil)
+		b.send(member.Owner, site.ModePath(account, false), nil)
 		for path, want := range map[string]string{
-			"/":                                 modePath(account, false),
-			"/app":                              modePath(account, false),
-			"/app/test":                         modePath(account, false),
-			"/app/live":                         modePath(account, true),
-			"/app/live/shipments":               modePath(account, true) + "/shipments",
-			"/app/test/shipments?to=a%2Fb&x=1":  modePath(account, false) + "/shipments?to=a%2Fb&x=1",
-			"/app/test/rate-sheets/a%2Fb/x.csv": modePath(account, false) + "/rate-sheets/a%2Fb/x.csv",
+			"/":                                 site.ModePath(account, false),
+			"/app":                              site.ModePath(account, false),
+			"/app/test":                         site.ModePath(account, false),
+			"/app/live":                         site.ModePath(account, true),
+			"/app/live/shipments":               site.ModePath(account, true) + "/shipments",
+			"/app/test/shipments?to=a%2Fb&x=1":  site.ModePath(account, false) + "/shipments?to=a%2Fb&x=1",
+			"/app/test/rate-sheets/a%2Fb/x.csv": site.ModePath(account, false) + "/rate-sheets/a%2Fb/x.csv",
 		} {
 			if w := b.send(member.Owner, path, nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
 				t.Errorf("%s: %d to %q, want %q", path, w.Code, w.Header().Get("Location"), want)
@@ -189,7 +190,7 @@ func TestTheProfileLinksToTheOtherAccounts(t *testing.T) {
 	other := b.account("Elsewhere")
 	b.join(member.Owner, other.ID, member.Owner)
 
-	for home, link := range map[string]string{b.home: modePath(other.ID, false), b.liveHome: modePath(other.ID, true)} {
+	for home, link := range map[string]string{b.home: site.ModePath(other.ID, false), b.liveHome: site.ModePath(other.ID, true)} {
 		page := b.send(member.Owner, home+"/you", nil).Body.String()
 		if !strings.Contains(page, `href="`+link+`"`) {
 			t.Errorf("%s/you has no link to %s", home, link)

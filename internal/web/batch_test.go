@@ -16,10 +16,12 @@ import (
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/web/parts"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // batches wires batches to the bench's own way to ship.
-func (b *bench) batches(c Config) *batch.Service {
+func (b *bench) batches(c site.Config) *batch.Service {
 	return batch.New(batch.Config{
 		Store: b.store, Account: c.Account.Account, Log: c.Log,
 		Carriers: func(context.Context, ship.Tenant) ([]batch.Carrier, error) {
@@ -230,7 +232,7 @@ func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
 	b.workBatch(tenant, id)
 
 	page := b.send(member.Shipper, path+"?show=skipped", nil).Body.String()
-	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Purchase.TrackingNumber, b.home + "/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Purchase.Carrier), "Ship again"} {
+	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Purchase.TrackingNumber, b.home + "/shipments/" + string(sh.ID), "by " + parts.CarrierTitle(sh.Purchase.Carrier), "Ship again"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

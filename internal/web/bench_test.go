@@ -33,6 +33,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/web/site"
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
@@ -42,7 +43,7 @@ const testBase = "http://127.0.0.1:8099"
 // carriers.
 type bench struct {
 	testing.TB
-	web    *Web
+	web    *site.Dashboard
 	store  *store.Store
 	owner  ship.Account
 	tokens map[member.Role]string // of people of the account, signed in
@@ -81,7 +82,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.must(err)
 	box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
 	b.must(err)
-	c := Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store), NeedsCustoms: carrierkit.NeedsCustoms}
+	c := site.Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store), NeedsCustoms: carrierkit.NeedsCustoms}
 	c.Rules, err = rulebook.New(rulebook.Config{
 		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers,
 	})
@@ -116,8 +117,8 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.web = New(c)
 	t.Cleanup(b.web.Stop)
 	b.owner = b.account("Northwind Supply")
-	b.home = modePath(b.owner.ID, false)
-	b.liveHome = modePath(b.owner.ID, true)
+	b.home = site.ModePath(b.owner.ID, false)
+	b.liveHome = site.ModePath(b.owner.ID, true)
 	b.people()
 	return b
 }

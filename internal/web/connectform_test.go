@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // withUSPS connects the dashboard to a stand-in of USPS.
@@ -55,7 +56,7 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, page)
 	}
 	again := formOn(t, page, "connect")
-	if again.Get("client_id") != uspsemulator.ClientID || again.Get("client_secret") != "" || again.Get(keptSecret("client_secret")) == "" {
+	if again.Get("client_id") != uspsemulator.ClientID || again.Get("client_secret") != "" || again.Get(site.KeptSecret("client_secret")) == "" {
 		t.Errorf("the form is shown with %v", again)
 	}
 	if again.Get("crid") == "" || again.Get("connection-name") != "Main" {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/member"
-	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // TestLivePagesSpeakOfLiveAlone: nobody takes one mode for the other, and what
@@ -46,19 +45,5 @@ func TestWithoutACarrierLivePagesSayWhatToDoFirst(t *testing.T) {
 	}
 	if page := b.send(member.Shipper, b.liveHome+"/shipments/new", nil).Body.String(); !strings.Contains(page, "Ask an owner or a developer") {
 		t.Error("a shipper is told to connect a carrier")
-	}
-}
-
-func TestAShipmentIsSaidInOneLine(t *testing.T) {
-	t.Parallel()
-	p := shipmentView{}
-	p.Order.Destination = ship.Address{Name: "Jane Doe", City: "Austin", State: "TX", Country: "US"}
-	if got := p.Gist(); got != "To Jane Doe, Austin, TX, US" {
-		t.Errorf("not bought: %q", got)
-	}
-	p.Purchase.Carrier, p.Purchase.Service, p.Purchase.ServiceName = "usps", "ground_advantage", "USPS Ground Advantage"
-	p.Purchase.Price = ship.Money{Minor: 714, Currency: "USD"}
-	if got := p.Gist(); got != "USPS Ground Advantage to Jane Doe, Austin, TX, US · $7.14" {
-		t.Errorf("bought: %q", got)
 	}
 }

@@ -7,14 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/a-h/templ"
-
-	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/web/parts"
 )
 
 // boughtBy reads the shipment that a form's answer leads to.
@@ -56,7 +53,7 @@ func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 		t.Fatalf("without a question: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
 	for _, want := range []string{
-		"was shipped", "by " + carrierTitle(earlier.Purchase.Carrier), earlier.Purchase.TrackingNumber, b.home + "/shipments/" + string(earlier.ID),
+		"was shipped", "by " + parts.CarrierTitle(earlier.Purchase.Carrier), earlier.Purchase.TrackingNumber, b.home + "/shipments/" + string(earlier.ID),
 		`name="again"`, "Ship again", "Nothing was bought this time", `value="Floor 7"`, `value="2.5"`,
 	} {
 		if !strings.Contains(page, want) {
@@ -72,7 +69,7 @@ func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 	}
 
 	// The question was about the first shipment; there is a second one now.
-	confirmed.Set("once", newOnce())
+	confirmed.Set("once", parts.NewPurchaseKey())
 	if w := b.send(member.Shipper, b.home+"/shipments", confirmed); w.Code != http.StatusConflict || b.shipments("1001") != 2 {
 		t.Errorf("an old answer to a new question: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
@@ -107,7 +104,7 @@ func TestAVoidedOrFailedShipmentIsNoReasonToAsk(t *testing.T) {
 // abroadForm is a shipment of two parcels to Germany, with all that the form
 // can say.
 func abroadForm() url.Values {
-	return form("once", newOnce(), "country", "DE", "name", "Konrad Zuse", "company", "Zuse KG", "address1", "Friedrichstr. 43", "city", "Berlin", "zip", "10969",
+	return form("once", parts.NewPurchaseKey(), "country", "DE", "name", "Konrad Zuse", "company", "Zuse KG", "address1", "Friedrichstr. 43", "city", "Berlin", "zip", "10969",
 		"phone", "+49301234567", "email", "konrad@example.com", "recipientType", "consumer", "residential", "1",
 		"weight", "2.5", "weightUnit", "kg", "length", "30", "width", "20", "height", "10", "lengthUnit", "cm",
 		"parcel.1.weight", "4", "parcel.1.weightUnit", "lb", "parcel.1.length", "12", "parcel.1.width", "8", "parcel.1.height", "4", "parcel.1.lengthUnit", "in",
@@ -200,7 +197,7 @@ func TestWhatIsWrongStandsAtItsFieldAndNothingTypedIsLost(t *testing.T) {
 	}
 
 	f.Set("insured", "120,50")
-	f.Set("once", newOnce())
+	f.Set("once", parts.NewPurchaseKey())
 	page = b.send(member.Shipper, b.home+"/shipments", f).Body.String()
 	for _, field := range []string{"f-item-2-originCountry-note", "f-parcel-1-weight-note"} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), `id="`+field+`"><span class="bad">`) && !strings.Contains(strings.Join(strings.Fields(page), " "), `id="`+field+`"> <span class="bad">`) {
@@ -260,25 +257,6 @@ func TestPrintingLeadsToTheNextOrder(t *testing.T) {
 	}
 	if plain := b.send(member.Shipper, b.home+"/shipments/"+string(sh.ID)+"/print", nil).Body.String(); strings.Contains(plain, "data-next") {
 		t.Error("a label that is printed again leads away")
-	}
-}
-
-func TestALabelThatIsOnlyAPDFIsShown(t *testing.T) {
-	t.Parallel()
-	var f frame
-	var p shipmentView
-	p.ID = ship.NewShipmentID(1, time.Now())
-	p.Formats = []label.Format{label.PDF}
-	path := f.To("shipments", string(p.ID), "label", "label.pdf")
-
-	for name, page := range map[string]templ.Component{"the card": labelPreview(f, p), "the page to print": printPage(f, printView{shipmentView: p, Next: "/next"})} {
-		var text strings.Builder
-		if err := page.Render(t.Context(), &text); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(text.String(), `src="`+path+`"`) || strings.Contains(text.String(), ".png") {
-			t.Errorf("%s: %s", name, text.String())
-		}
 	}
 }
 

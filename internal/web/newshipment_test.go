@@ -9,10 +9,11 @@ import (
 
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/parts"
 )
 
 func addressForm() url.Values {
-	return form("once", newOnce(), "country", "US", "name", "Ada Lovelace", "address1", "500 Main St", "city", "Austin", "state", "Texas", "zip", "78701",
+	return form("once", parts.NewPurchaseKey(), "country", "US", "name", "Ada Lovelace", "address1", "500 Main St", "city", "Austin", "state", "Texas", "zip", "78701",
 		"weight", "2.5", "weightUnit", "lb", "lengthUnit", "in", "order", "1001")
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // rolled counts all shipments, as the worker does.
@@ -48,35 +48,6 @@ func TestOverviewShowsWhatWasShipped(t *testing.T) {
 	}
 }
 
-func TestAToneIsThatOfTheChange(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		high, low int64
-		want      string
-	}{{89, 88, "better"}, {88, 89, "worse"}, {1402, 1401, ""}, {1402, 1300, "better"}, {0, 100, ""}, {100, 0, ""}, {7, 7, ""}} {
-		if got := better(tc.high, tc.low); got != tc.want {
-			t.Errorf("better(%d, %d) = %q, want %q", tc.high, tc.low, got, tc.want)
-		}
-	}
-}
-
-func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		now, then int64
-		want      string
-	}{{10, 0, "none previously"}, {0, 0, "no change"}, {110, 100, "up 10 %"}, {50, 100, "down 50 %"}, {100, 100, "no change"}} {
-		if got := against(tc.now, tc.then); got != tc.want {
-			t.Errorf("against(%d, %d) = %q, want %q", tc.now, tc.then, got, tc.want)
-		}
-	}
-	r := rangeOf("", "2026-01-01", "2026-06-30", time.Now())
-	c := draw(r, []shipping.DayCount{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
-	if len(c.Bars) != 26 || c.Most != "1,200" || !strings.Contains(c.Bars[25].List, "until=2026-06-30") {
-		t.Errorf("%d bars, most %s, the last %+v", len(c.Bars), c.Most, c.Bars[len(c.Bars)-1])
-	}
-}
-
 func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -112,14 +83,14 @@ func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 func TestShortListsFilterAndPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for i := range pageSize + 5 {
+	for i := range site.PageSize + 5 {
 		_, _, err := b.web.Account.NewKey(t.Context(), account.NewKeyInput{Account: b.owner.ID, Name: "shop " + string(rune('a'+i%26))})
 		b.must(err)
 	}
 	lines := func(path string) int {
 		return strings.Count(b.send(member.Owner, path, nil).Body.String(), "Programs that use it stop")
 	}
-	if n := lines(b.home + "/keys"); n != pageSize {
+	if n := lines(b.home + "/keys"); n != site.PageSize {
 		t.Errorf("the first page has %d lines", n)
 	}
 	page := b.send(member.Owner, b.home+"/keys", nil).Body.String()
@@ -137,26 +108,6 @@ func TestShortListsFilterAndPage(t *testing.T) {
 	w := b.send(member.Owner, b.home+"/keys.csv?q=shop+b", nil)
 	if n := strings.Count(w.Body.String(), "\r\n"); w.Code != http.StatusOK || n != 4 {
 		t.Errorf("the download has %d lines", n)
-	}
-}
-
-func TestShipmentsAreSortedWhereAnIndexCarriesIt(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		query shipmentQuery
-		sort  string
-		want  string
-	}{
-		{shipmentQuery{}, "due", "due"},
-		{shipmentQuery{Status: "delivered"}, "due-last", "due-last"},
-		{shipmentQuery{Carrier: "ups"}, "due", ""},
-		{shipmentQuery{Carrier: "ups"}, "oldest", "oldest"},
-		{shipmentQuery{To: "ada"}, "oldest", ""},
-		{shipmentQuery{}, "price", ""},
-	} {
-		if got := tc.query.sortable(tc.sort); got != tc.want {
-			t.Errorf("%+v by %q: %q, want %q", tc.query, tc.sort, got, tc.want)
-		}
 	}
 }
 

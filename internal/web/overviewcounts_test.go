@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/waybillhq/waybill/internal/member"
-	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // settle finds out at once what became of an open purchase, as the job does
@@ -46,7 +46,7 @@ func (b *bench) inEveryState() {
 	b.Helper()
 	tenant := ship.Tenant{Account: b.owner.ID}
 
-	for i := range pageSize + 5 {
+	for i := range site.PageSize + 5 {
 		b.buy(b.owner, "ready "+strconv.Itoa(i), people[i%3], 1)
 	}
 	for _, status := range []ship.Status{ship.PickedUp, ship.InTransit, ship.OutForDelivery, ship.Delivered, ship.Exception, ship.Exception} {
@@ -298,22 +298,6 @@ func TestAFailedPurchaseNeedsAttentionWithItsReason(t *testing.T) {
 	}
 	if page := b.send(member.Shipper, b.home+"/attention?kind=failed", nil).Body.String(); strings.Contains(page, "5005") {
 		t.Error("an order that was shipped again still needs attention")
-	}
-}
-
-func TestReasonsOfFailedPurchasesAreSentences(t *testing.T) {
-	t.Parallel()
-	for want, failure := range map[string]shipping.PurchaseFailure{
-		"UPS declined the order: The postal code is invalid (120802).":          {Carrier: "ups", Outcome: purchase.WasRefused, Code: "120802", Message: "the postal code is invalid"},
-		"FedEx declined the order and gave no reason.":                          {Carrier: "fedex", Outcome: purchase.WasRefused},
-		"USPS could not be reached: The carrier's quota is used up for now.":    {Carrier: "usps", Outcome: purchase.WasNotSent, Message: "the carrier's quota is used up for now"},
-		"DHL Express did not answer in time and has no record of the purchase.": {Carrier: "dhl_express", Outcome: purchase.WasAbsent},
-		"The label was voided: its price is above the limit.":                   {Carrier: "ups", Outcome: purchase.WasRefused, Code: "price_changed", Message: "the label was voided: its price is above the limit"},
-		"The label was not bought.":                                             {},
-	} {
-		if got := failureReason(failure); got != want {
-			t.Errorf("%+v: %q, want %q", failure, got, want)
-		}
 	}
 }
 

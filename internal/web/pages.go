@@ -8,8 +8,8 @@ import "net/http"
 func Pages() []string {
 	var list []string
 	for _, page := range table(Config{}) {
-		if page.method == http.MethodGet && !page.moved {
-			list = append(list, page.path)
+		if page.Method == http.MethodGet && !page.Moved {
+			list = append(list, page.Path)
 		}
 	}
 	return list

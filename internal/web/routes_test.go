@@ -212,8 +212,8 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 	b := newBench(t)
 	actions := map[string]member.Action{}
 	for _, rt := range table(b.web.Config) {
-		if !rt.open {
-			actions[rt.method+" "+rt.path] = rt.action
+		if !rt.Open {
+			actions[rt.Method+" "+rt.Path] = rt.Action
 		}
 	}
 	other := b.things(b.account("Elsewhere"))

@@ -10,6 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // prices is a small sheet.
@@ -21,13 +22,13 @@ func TestVersionsOfARateSheetHavePages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	tenant := ship.Tenant{Account: b.owner.ID}
-	const versions = pageSize + 3
+	const versions = site.PageSize + 3
 	for i := range versions {
 		_, err := b.web.Rules.ImportSheet(t.Context(), tenant, rulebook.SheetInput{Name: "ours", Carrier: "ups", CSV: prices("ground", i+1)})
 		b.must(err)
 	}
 	first := b.send(member.Owner, b.home+"/rate-sheets/ours", nil).Body.String()
-	cursor := "?cursor=" + strconv.Itoa(versions-pageSize+1)
+	cursor := "?cursor=" + strconv.Itoa(versions-site.PageSize+1)
 	if !strings.Contains(first, cursor) || strings.Contains(first, "version=3\"") || strings.Count(first, "Active") != 1 {
 		t.Errorf("the first page does not lead to %s", cursor)
 	}
@@ -60,36 +61,5 @@ func TestRateSheetsAreFoundByNameAndCarrier(t *testing.T) {
 	csv := b.send(member.Owner, b.home+"/rate-sheets.csv?state=usps", nil).Body.String()
 	if strings.Count(csv, "\r\n") != 2 || !strings.Contains(csv, `"usps-2026"`) {
 		t.Errorf("the download is %s", csv)
-	}
-}
-
-func TestMenusOfVersionsReachTheFirst(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	m := versionMenu{newest: 3*menuSize + 7}
-	pages := 0
-	for ; ; pages++ {
-		for _, c := range m.choices(0) {
-			seen[c.Value] = true
-		}
-		if m.Older() == "" || pages > 10 {
-			break
-		}
-		m.before, _ = versionOf(m.Older())
-	}
-	if len(seen) != m.newest || pages != 3 {
-		t.Errorf("%d versions on %d pages, of %d", len(seen), pages+1, m.newest)
-	}
-	for _, chosen := range []int{1, 60, m.newest} {
-		m.before = 2*menuSize + 1
-		n := 0
-		for _, c := range m.choices(chosen) {
-			if c.Value == strconv.Itoa(chosen) {
-				n++
-			}
-		}
-		if n != 1 {
-			t.Errorf("version %d is %d times in the menu that has it chosen", chosen, n)
-		}
 	}
 }

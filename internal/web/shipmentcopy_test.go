@@ -186,11 +186,11 @@ func TestAViewerCannotPrint(t *testing.T) {
 	}
 
 	for _, rt := range table(b.web.Config) {
-		if !strings.Contains(rt.path, "label") && !strings.Contains(rt.path, "print") && !strings.Contains(rt.path, "document") || strings.Contains(rt.path, "track") {
+		if !strings.Contains(rt.Path, "label") && !strings.Contains(rt.Path, "print") && !strings.Contains(rt.Path, "document") || strings.Contains(rt.Path, "track") {
 			continue
 		}
-		if rt.action != member.PrintLabels {
-			t.Errorf("%s asks for %q, want %q", rt.path, rt.action, member.PrintLabels)
+		if rt.Action != member.PrintLabels {
+			t.Errorf("%s asks for %q, want %q", rt.Path, rt.Action, member.PrintLabels)
 		}
 	}
 	for _, file := range []string{"/print", "/label/label.pdf", "/label/label.png?dpi=300", "/label/label.zpl"} {

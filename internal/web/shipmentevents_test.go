@@ -27,7 +27,7 @@ func TestAVoidElsewhereReachesTheOpenPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sh, other := b.buy(b.owner, "1", people[0], 1), b.buy(b.owner, "2", people[1], 1)
-	page, leave, ok := b.web.watch(sh.Tenant, sh.ID)
+	page, leave, ok := b.web.Watch(sh.Tenant, sh.ID)
 	if !ok {
 		t.Fatal("no room")
 	}

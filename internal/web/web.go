@@ -2,138 +2,33 @@
 // and the public tracking page under /track. It calls the same services as the
 // API; it decodes forms and renders, and has no rule and no query of its own.
 // Pages load nothing from other servers and run no scripts but their own.
+//
+// Each area of the dashboard is a package of its own: its handlers, its
+// templates, and its routes in routes.go. This package puts them together.
 package web
 
 import (
-	"log/slog"
-	"net/http"
-	"net/netip"
 	"strings"
-	"time"
 
-	"github.com/waybillhq/waybill/internal/account"
-	"github.com/waybillhq/waybill/internal/batch"
-	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/httpkit"
-	"github.com/waybillhq/waybill/internal/journal"
-	"github.com/waybillhq/waybill/internal/member"
-	"github.com/waybillhq/waybill/internal/quoting"
-	"github.com/waybillhq/waybill/internal/rulebook"
-	"github.com/waybillhq/waybill/internal/seal"
-	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
-	"github.com/waybillhq/waybill/internal/tracking"
-	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/internal/web/signin"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 //go:generate go tool -modfile=../../tools/go.mod templ generate -path .
 
 // Config is what the dashboard needs.
-type Config struct {
-	Account  *account.Service
-	Member   *member.Service
-	Rules    *rulebook.Service
-	Quoting  *quoting.Service
-	Shipping *shipping.Service
-	Tracking *tracking.Service
-	Webhook  *webhook.Service
-	Batch    *batch.Service
-	Journal  *journal.Service
-	Box      *seal.Box // encrypts forms that wait for a sign-in; nil disables it
-
-	// NeedsCustoms reports whether a parcel between the addresses is declared to
-	// customs, which some are inside one country; nil compares the countries.
-	NeedsCustoms func(from, to ship.Address) bool
-
-	// Waits says how long the next call of each operation would wait at the
-	// connection, as far as this copy of the program knows; nil knows nothing.
-	Waits func(ship.ConnectionID) map[carrier.Operation]time.Duration
-
-	API http.Handler // of this process, for pages that show its responses; may be nil
-
-	// Reference returns the API's description of itself; nil for none.
-	Reference func() ([]httpkit.ReferenceGroup, error)
-
-	BaseURL        string // address of the service; https makes the cookie a __Host- one
-	TrustedProxies []netip.Prefix
-	Log            *slog.Logger
-	Metrics        *httpkit.Metrics // nil counts nothing
-}
-
-// Web is the dashboard, with the hub that notifies its open pages.
-type Web struct {
-	Config
-	pages   pageSet
-	handler http.Handler
-	mux     *http.ServeMux // of all pages but the stream
-	hub     *hub
-}
-
-// requestTime is how long a page may take: as long as a purchase.
-const requestTime = 30 * time.Second
-
-// pageSet is what the dashboard is made of.
-type pageSet struct {
-	routes  []route
-	missing func(*visit) error             // answers for addresses that do not exist
-	signIn  func(v *visit, err error) bool // sends people who must sign in to the page for it, and reports whether it did
-}
-
-// newDashboard returns the dashboard of the pages.
-func newDashboard(config Config, pages pageSet) *Web {
-	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
-	s := &Web{Config: config, pages: pages}
-	s.hub = newHub(s.Webhook, s.Shipping.States, config.Log)
-
-	// The pages of accounts have a mux of their own. In one mux with the others
-	// their patterns would conflict: /app/{account}/{mode}/shipments and
-	// /app/static/{hash}/{file} have paths in common, and neither is more specific.
-	s.mux = http.NewServeMux()
-	accounts := http.NewServeMux()
-	s.mux.Handle(accountPath, accounts)
-	s.mux.Handle(accountPath+"/{rest...}", accounts)
-	for _, rt := range pages.routes {
-		mux := s.mux
-		if rt.isOfAccount() {
-			mux = accounts
-		}
-		mux.HandleFunc(rt.method+" "+rt.path, s.serve(rt))
-	}
-	for _, mux := range []*http.ServeMux{s.mux, accounts} {
-		mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: pages.missing}))
-	}
-	limited := httpkit.Wrap(s.mux, httpkit.Options{
-		BaseURL: config.BaseURL,
-		Timeout: requestTime,
-		Log:     config.Log,
-		Metrics: config.Metrics,
-		Quiet:   []string{staticPath},
-	})
-
-	// A stream outlives any request's time limit, so it is outside the wrapper.
-	outer := http.NewServeMux()
-	outer.HandleFunc("GET "+livePath, s.serveLive)
-	outer.Handle("/", limited)
-
-	// Forms of other sites are rejected by the browser's own headers, so pages
-	// carry no token against forged requests.
-	s.handler = http.NewCrossOriginProtection().Handler(outer)
-	return s
-}
+type Config = site.Config
 
 // New returns the dashboard.
-func New(config Config) *Web {
-	return newDashboard(config, pageSet{routes: table(config), missing: noPage, signIn: redirectToSignIn})
+func New(config Config) *site.Dashboard {
+	return site.New(config, site.Pages{
+		Routes:  table(config),
+		Missing: noPage,
+		SignIn:  signin.Redirect,
+	})
 }
-
-// ServeHTTP answers with a page.
-func (s *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Owns reports whether the dashboard serves the path.
 func Owns(path string) bool {
 	return path == "/" || path == "/app" || strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/track/")
 }
-
-// Stop ends the streams of open pages; they reconnect to another copy, or to
-// this one when it is back.
-func (s *Web) Stop() { s.hub.stop() }

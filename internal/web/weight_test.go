@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // TestFirstPageIsLight adds up what a first visit moves: the page, and its
@@ -17,11 +18,11 @@ import (
 func TestFirstPageIsLight(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.fill(b.owner, pageSize)
+	b.fill(b.owner, site.PageSize)
 	start := time.Now()
 	w := b.send(member.Owner, b.home+"/shipments", nil)
 	took := time.Since(start)
-	if w.Code != http.StatusOK || strings.Count(w.Body.String(), `class="row"`) != pageSize {
+	if w.Code != http.StatusOK || strings.Count(w.Body.String(), `class="row"`) != site.PageSize {
 		t.Fatalf("%d with %d lines", w.Code, strings.Count(w.Body.String(), `class="row"`))
 	}
 	total := w.Body.Len()
@@ -43,7 +44,7 @@ func TestFirstPageIsLight(t *testing.T) {
 		t.Errorf("a first visit moves %d bytes, over 100 KiB", total)
 	}
 	if took > 2*time.Second {
-		t.Errorf("a page of %d shipments took %v", pageSize, took)
+		t.Errorf("a page of %d shipments took %v", site.PageSize, took)
 	}
 	t.Logf("%d bytes, %v", total, took)
 }

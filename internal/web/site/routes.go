@@ -1,0 +1,122 @@
+package site
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
+)
+
+// A Route is one page, or one action on a page. The table is the whole
+// dashboard: a path that is not in it does not exist.
+type Route struct {
+	Method, Path string
+	Action       member.Action // that the person's role must allow
+	Open         bool          // no sign-in is needed
+	MaxBytes     int64         // largest request in bytes; 0 for MaxForm
+	Moved        bool          // the page has another address now, which this one leads to
+	Keeps        bool          // what was typed is kept if the request cannot be served: see keepForm
+	Handle       func(*Visit) error
+}
+
+// isOfAccount reports whether the route is of a page of an account, whose path
+// names the account and the mode.
+func (rt Route) isOfAccount() bool { return strings.HasPrefix(rt.Path, accountPath) }
+
+// accountPath is where the pages of an account begin.
+const accountPath = "/app/{account}/{mode}"
+
+// Get returns the route of a page.
+func Get(path string, action member.Action, handle func(*Visit) error) Route {
+	return Route{Method: http.MethodGet, Path: path, Action: action, Handle: handle}
+}
+
+// Post returns the route of a form.
+func Post(path string, action member.Action, handle func(*Visit) error) Route {
+	return Route{Method: http.MethodPost, Path: path, Action: action, Handle: handle}
+}
+
+// Keeping marks a route whose form is kept if it cannot be served.
+func Keeping(rt Route) Route {
+	rt.Keeps = true
+	return rt
+}
+
+// bookmarkRoutes are addresses of pages without an account, from before accounts
+// were part of them. Forms are not accepted there: which account they are for
+// would be a guess.
+func bookmarkRoutes() []Route {
+	var list []Route
+	for _, mode := range []string{"test", "live"} {
+		for _, rest := range []string{"", "/{section}", "/{section}/{rest...}"} {
+			page := Get("/app/"+mode+rest, member.ViewSelf, redirectBookmark)
+			page.Moved = true
+			list = append(list, page)
+		}
+	}
+	return list
+}
+
+// PurchasePath is where a label is bought.
+const PurchasePath = accountPath + "/shipments"
+
+// Open marks a route that needs no sign-in.
+func Open(rt Route) Route {
+	rt.Open = true
+	return rt
+}
+
+// MaxForm is the largest form in bytes that a route accepts by default.
+const MaxForm = 1 << 20
+
+// serve answers one route: headers, the person, the mode, then the handler.
+func (s *Dashboard) serve(rt Route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		httpkit.From(r.Context()).Route = rt.Path
+		secure(w.Header())
+
+		v := &Visit{Dashboard: s, Writer: w, Request: r, rt: rt}
+		err := v.admit()
+		if err == nil {
+			v.admitted = true
+			err = rt.Handle(v)
+		}
+
+		// keepForm comes first: a redirect to the sign-in page would lose what
+		// was typed.
+		if err != nil && !v.keepForm(err) && !s.pages.SignIn(v, err) {
+			v.fail(err)
+		}
+	}
+}
+
+// admit finds out who asks, in which account and mode, and whether they may.
+func (v *Visit) admit() error {
+	v.Request.Body = http.MaxBytesReader(v.Writer, v.Request.Body, cmp.Or(v.rt.MaxBytes, MaxForm))
+	if v.rt.isOfAccount() {
+		mode := v.Request.PathValue("mode")
+		if mode != "test" && mode != "live" {
+			return ErrNoPage
+		}
+		v.Live = mode == "live"
+	}
+	if v.rt.Open {
+		return nil
+	}
+
+	if err := v.SignIn(); err != nil {
+		return err
+	}
+	return v.Who.Actor.Allow(v.rt.Action)
+}
+
+// Routes lists the routes that belong to no area.
+func Routes() []Route {
+	return append(bookmarkRoutes(),
+		Route{Method: http.MethodGet, Path: staticPath, Open: true, Handle: serveStatic},
+		Get("/{$}", member.ViewSelf, getIndex),
+		Get("/app", member.ViewSelf, getIndex),
+	)
+}

@@ -1,0 +1,157 @@
+// Package team has the pages of the account itself: its members, its audit log,
+// its settings, and the profile of the person who is signed in.
+package team
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/parts"
+	"github.com/waybillhq/waybill/internal/web/site"
+)
+
+// memberList is the page of an account's members.
+type memberList struct {
+	List        []member.Member
+	Tools       site.ShortList
+	Invitations []member.Invitation
+	Link        string // of the invitation that was just created; shown only once
+	Email       string
+	Role        string
+	Wrong       site.Problems
+}
+
+var roleChoices = []parts.Choice{
+	{Value: "owner", Title: "Owner: everything"},
+	{Value: "developer", Title: "Developer: everything but members and settings"},
+	{Value: "shipper", Title: "Shipper: buys, prints, voids"},
+	{Value: "viewer", Title: "Viewer: read-only"},
+}
+
+func readMembers(v *site.Visit) (memberList, error) {
+	page := memberList{Role: "shipper"}
+	list, err := v.Member.Members(v.Context(), v.Who.Actor)
+	if err != nil {
+		return page, err
+	}
+	page.List = list
+
+	if v.Who.Can(member.ManageMembers) {
+		page.Invitations, err = v.Member.Invitations(v.Context(), v.Who.Actor)
+	}
+	return page, err
+}
+
+// listMembers handles GET /app/{account}/{mode}/members.
+func listMembers(v *site.Visit) error {
+	page, err := readMembers(v)
+	if err != nil {
+		return err
+	}
+	page.List, page.Tools = site.Shorten(v, "members", page.List, memberStates, memberLine)
+	return v.Show(http.StatusOK, membersPage(v.Frame("Members", "members"), page))
+}
+
+// invite handles POST /app/{account}/{mode}/members. The link is shown in this
+// answer and never again.
+func invite(v *site.Visit) error {
+	email := v.Form("email")
+	role := v.Form("role")
+	_, link, err := v.Member.Invite(v.Context(), v.Who.Actor, member.InviteInput{Email: email, Role: member.Role(role)})
+	invalid, fixable := site.ProblemsOf(err)
+	if err != nil && !fixable {
+		return err
+	}
+
+	page, listErr := readMembers(v)
+	if listErr != nil {
+		return listErr
+	}
+	page.Link = link
+	status := http.StatusOK
+	if err != nil {
+		page.Wrong = invalid
+		page.Email = email
+		page.Role = role
+		status = http.StatusUnprocessableEntity
+	}
+	return v.Show(status, membersPage(v.Frame("Members", "members"), page))
+}
+
+// changeMember handles POST /app/{account}/{mode}/members/{id}: it changes a
+// member's role, removes the member, or ends their sessions.
+func changeMember(v *site.Visit) error {
+	id, ok := ship.ParsePersonID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+
+	var err error
+	done := "saved"
+	switch v.Form("do") {
+	case "role":
+		err = v.Member.SetRole(v.Context(), v.Who.Actor, id, member.Role(v.Form("role")))
+	case "remove":
+		err = v.Member.Remove(v.Context(), v.Who.Actor, id)
+		done = "removed"
+	case "sign-out":
+		_, err = v.Member.RevokeSessionsOf(v.Context(), v.Who.Actor, id)
+		done = "session-ended"
+	default:
+		return site.ErrNoPage
+	}
+
+	if err != nil {
+		return err
+	}
+	return v.Redirect(v.To("members"), done)
+}
+
+// revokeInvitation handles POST /app/{account}/{mode}/invitations/{id}/revoke.
+func revokeInvitation(v *site.Visit) error {
+	id, ok := ship.ParseInvitationID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	if err := v.Member.RevokeInvitation(v.Context(), v.Who.Actor, id); err != nil {
+		return err
+	}
+	return v.Redirect(v.To("members"), "removed")
+}
+
+var memberLine = site.Line[member.Member]{
+	ID:    func(m member.Member) string { return string(m.ID) },
+	Text:  func(m member.Member) string { return m.Name + " " + m.Email },
+	State: func(m member.Member) string { return string(m.Role) },
+}
+
+var memberStates = []parts.Choice{
+	{Value: "", Title: "All roles"},
+	{Value: "owner", Title: "Owners"},
+	{Value: "developer", Title: "Developers"},
+	{Value: "shipper", Title: "Shippers"},
+	{Value: "viewer", Title: "Viewers"},
+}
+
+// exportMembers handles GET /app/{account}/{mode}/members.csv.
+func exportMembers(v *site.Visit) error {
+	list, err := v.Member.Members(v.Context(), v.Who.Actor)
+	if err != nil {
+		return err
+	}
+
+	out := v.ExportCSV("members", "name", "email", "role", "two-factor", "joined", "last seen")
+	for _, person := range site.Matching(v, list, memberLine) {
+		out.Row(
+			person.Name,
+			person.Email,
+			string(person.Role),
+			strconv.FormatBool(person.TwoFactor),
+			site.TimeCell(person.JoinedAt),
+			site.TimeCell(person.LastSeenAt),
+		)
+	}
+	return nil
+}

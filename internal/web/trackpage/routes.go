@@ -1,0 +1,21 @@
+package trackpage
+
+import (
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/web/site"
+)
+
+// Routes lists the pages for recipients. They do not sign in: the address is
+// all they have, so a page shows no more than they already know.
+func Routes() []site.Route {
+	pages := trackPages{limiter: httpkit.NewLimiter(trackRate, trackBurst)}
+	missing := func(v *site.Visit) error { return NoParcel(v, http.StatusNotFound, "missing") }
+
+	return []site.Route{
+		site.Open(site.Get("/track/{token}", "", pages.show)),
+		site.Open(site.Get("/track/{token}/logo/{hash}", "", pages.logo)),
+		site.Open(site.Get("/track/", "", missing)),
+	}
+}

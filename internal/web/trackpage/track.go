@@ -1,0 +1,239 @@
+// Package trackpage is the public tracking page, for recipients of parcels. It
+// shows no more than they already know, in their language.
+package trackpage
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/parts"
+	"github.com/waybillhq/waybill/internal/web/site"
+)
+
+// How often one address may ask for tracking pages, a second and at once. A
+// page asks again by itself every minute; a family or an office shares one
+// address.
+const (
+	trackRate  = 5
+	trackBurst = 100
+)
+
+// trackPages are the public pages; one limiter counts for all of them.
+type trackPages struct {
+	limiter *httpkit.Limiter // by client address
+}
+
+// trackView is the public page of one parcel. It holds nothing that the page
+// may not show: no name, no street, no postal code, no order, no price.
+type trackView struct {
+	tongue
+	Path     string
+	Sender   string
+	Logo     account.Logo
+	Test     bool
+	Status   string // name of a text
+	Bad      bool
+	Reason   string
+	Estimate string
+	Done     string // when it was delivered
+	To       string
+	Carrier  string
+	Numbers  []string
+	Steps    []parts.Milestone
+	Scans    []trackScan
+	Checked  trackMoment
+}
+
+// A trackScan is one line of the timeline.
+type trackScan struct {
+	Class                 string // of the dot
+	Status, Reason, Place string
+	At                    trackMoment
+	Parcel                string // "Parcel 2" where there are several
+}
+
+// T returns a text in the page's language.
+func (l tongue) T(name string) string { return l.Texts[name] }
+
+// why explains a reason to the recipient; "" if it is not for them.
+func (l tongue) why(reason string) string { return l.Texts[reasonTexts[reason]] }
+
+// tongueOf returns the language that the address names, else the first
+// available one that the browser accepts, else English.
+func tongueOf(r *http.Request) tongue {
+	type preference struct {
+		tag  string
+		rank float64
+	}
+	var accepted []preference
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		tag, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
+		rank := 1.0
+		if n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(quality), "q="), 64); err == nil {
+			rank = n
+		}
+		if len(accepted) < 20 && rank > 0 { // anybody can send a header of any length
+			accepted = append(accepted, preference{tag, rank})
+		}
+	}
+	slices.SortStableFunc(accepted, func(a, b preference) int { return cmp.Compare(b.rank, a.rank) })
+
+	tags := []string{r.URL.Query().Get("lang")}
+	for _, language := range accepted {
+		tags = append(tags, language.tag)
+	}
+	for _, tag := range tags {
+		if found, ok := tongueFor(tag); ok {
+			return found
+		}
+	}
+	return tongues[0]
+}
+
+// tongueFor returns the language of a tag. English is American in the United
+// States and Canada and where no region is given, and British elsewhere.
+func tongueFor(tag string) (tongue, bool) {
+	base, region, _ := strings.Cut(strings.ToLower(tag), "-")
+	if base == "en" && region != "" && region != "us" && region != "ca" {
+		base = "en-gb"
+	}
+
+	for _, known := range tongues {
+		if strings.ToLower(known.Code) == base {
+			return known, true
+		}
+	}
+	return tongue{}, false
+}
+
+// recipientHeaders sets the headers of pages that strangers see.
+func recipientHeaders(v *site.Visit) {
+	header := v.Writer.Header()
+	header.Set("Referrer-Policy", "no-referrer") // the address is the secret
+	header.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Vary", "Accept-Language")
+}
+
+// rateLimitKey returns what requests for tracking pages are counted by: the
+// client's address; for IPv6 the /64 network that one subscriber has.
+func rateLimitKey(v *site.Visit) string {
+	address := httpkit.ClientAddr(v.Request, v.TrustedProxies)
+	if address.Is6() {
+		if network, err := address.Prefix(64); err == nil {
+			address = network.Addr()
+		}
+	}
+
+	if address == (netip.Addr{}) {
+		return ""
+	}
+	return address.String()
+}
+
+// parcelOf reads the parcel that the address names, and the account that sent
+// it.
+func (p trackPages) parcelOf(v *site.Visit) (page parts.TrackedShipment, sender ship.Account, err error) {
+	recipientHeaders(v)
+
+	// The limit comes before the token is looked at, so it also slows down
+	// somebody who tries tokens.
+	if err := p.limiter.Admit(v.Writer.Header(), rateLimitKey(v)); err != nil {
+		return page, sender, err
+	}
+	tenant, id, err := v.Tracking.PageOf(v.Request.PathValue("token"))
+	if err != nil {
+		return page, sender, err
+	}
+
+	if page.Shipment, err = v.Shipping.Shipment(v.Context(), tenant, id); err != nil {
+		return page, sender, err
+	}
+	if page.Tracked, err = v.Tracking.Track(v.Context(), tenant, string(id), ""); err != nil {
+		return page, sender, err
+	}
+	sender, err = v.Account.Account(v.Context(), tenant.Account)
+	return page, sender, err
+}
+
+// show handles GET /track/{token}.
+func (p trackPages) show(v *site.Visit) error {
+	shipment, sender, err := p.parcelOf(v)
+	if err != nil {
+		return noParcelFor(v, err)
+	}
+	logo, err := v.Account.Logo(v.Context(), sender.ID)
+	if err != nil {
+		return noParcelFor(v, err)
+	}
+	return showTagged(v, trackPage(trackViewOf(tongueOf(v.Request), v.Request.URL.Path, shipment, sender.Name, logo)))
+}
+
+// showTagged answers with a page and its ETag, or with 304 if the reader has it
+// already.
+func showTagged(v *site.Visit, page templ.Component) error {
+	var body strings.Builder
+	if err := page.Render(v.Context(), &body); err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(body.String()))
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+
+	// An open page asks again every minute, and most times nothing has changed.
+	header := v.Writer.Header()
+	header.Set("ETag", tag)
+	if v.Request.Header.Get("If-None-Match") == tag {
+		v.Writer.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	v.Writer.Write([]byte(body.String())) // the reader may have left
+	return nil
+}
+
+// noParcelFor explains in the reader's language why there is nothing to see. A
+// parcel that is gone and one that never existed look the same.
+func noParcelFor(v *site.Visit, err error) error {
+	switch ship.KindOf(err) {
+	case ship.NotFound:
+		return NoParcel(v, http.StatusNotFound, "missing")
+	case ship.Limited:
+		v.Writer.Header().Set("Retry-After", "60")
+		return NoParcel(v, http.StatusTooManyRequests, "busy")
+	}
+
+	// The dashboard's error page would show what failed, which is not for
+	// recipients.
+	v.Log.ErrorContext(v.Context(), "tracking page", "error", err)
+	v.Writer.Header().Set("Retry-After", "60")
+	return NoParcel(v, http.StatusServiceUnavailable, "later")
+}
+
+// NoParcel answers with a page that shows no parcel, and says why.
+func NoParcel(v *site.Visit, status int, text string) error {
+	recipientHeaders(v)
+	return v.Show(status, noParcelPage(tongueOf(v.Request), text))
+}
+
+// logo handles GET /track/{token}/logo/{hash}.
+func (p trackPages) logo(v *site.Visit) error {
+	_, sender, err := p.parcelOf(v)
+	if err != nil {
+		return noParcelFor(v, err)
+	}
+	if err := v.ShowLogo(sender.ID); err != nil {
+		return noParcelFor(v, err)
+	}
+	return nil
+}
