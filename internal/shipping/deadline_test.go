@@ -22,9 +22,10 @@ func TestASlowCarrierIsNotCutOff(t *testing.T) {
 			b := newLiveBench(t, name, func(c *settings) {
 				c.Waits.Answer = answer
 				c.Waits.Buy = 20 * time.Second
-				c.Waits.Settle = time.Second // the job would look while the carrier sells
+				c.Waits.Settle = 2400 * time.Millisecond // the job would look while the carrier sells
+				c.quoting.SoftDeadline = 20 * time.Second
 			})
-			b.turn(t, emulator.Faults{Latency: emulator.Duration(1500 * time.Millisecond)})
+			b.turn(t, emulator.Faults{Latency: emulator.Duration(3 * time.Second)})
 
 			start := time.Now()
 			got, err := b.Buy(t.Context(), b.order(1))
