@@ -29,7 +29,6 @@ type batchView struct {
 	Shipped   int           // lines whose order was shipped before
 	Retryable int           // lines that were not bought and can be retried
 	Documents int           // customs documents of the shipments that were bought
-	Accounts  offers.AccountNames
 	Countries []parts.Choice
 }
 

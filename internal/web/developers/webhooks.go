@@ -104,9 +104,6 @@ type hookView struct {
 	Form       hookForm // as it is, or as it was filled in
 }
 
-// State returns the endpoint's state in words, and the class of its badge.
-func (p hookView) State() (word, class string) { return parts.EndpointState(p.Endpoint) }
-
 // hookFormOf returns the form of an endpoint with its current settings.
 func hookFormOf(endpoint webhook.Endpoint) hookForm {
 	form := hookForm{URL: endpoint.URL, Description: endpoint.Description, Signature: endpoint.Signature}
