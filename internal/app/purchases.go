@@ -72,7 +72,7 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
 	}
-	recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(dir, "trail"), box, shipping.RecoveryLogRetention)
+	recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(dir, "recovery-log"), box, shipping.RecoveryLogRetention)
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
 	}

@@ -26,7 +26,7 @@ type listen struct {
 	board   *board
 	cursor  string          // of the log
 	from    time.Time       // older events are skipped; zero for none
-	seen    map[string]bool // events behind the cursor that were forwarded
+	seen    map[string]bool // events after the cursor that were forwarded
 }
 
 // How often the log is read, and how long to wait for a service that does not

@@ -24,7 +24,7 @@ type SettleVoid struct {
 // Kind names the job in the queue.
 func (SettleVoid) Kind() string { return "settle_void" }
 
-// SweepPurchases gives a job to each open purchase that has none.
+// SweepPurchases settles open purchases whose job was lost.
 type SweepPurchases struct{}
 
 // Kind names the job in the queue.

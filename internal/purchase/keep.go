@@ -81,7 +81,7 @@ func (m Machine) tooLate(s Sale) Verdict {
 	return Verdict{Kind: Overtaken}
 }
 
-// strand purchases with a sale that came too late to be the one that counts.
+// orphan deals with a sale that came too late to be used.
 func (m Machine) orphan(s Sale) Verdict {
 	now := m.Do(Act{Kind: Read})
 	if now.Result != Done {

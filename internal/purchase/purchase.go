@@ -18,7 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// An Act is one thing to do. The report on it says what came of it.
+// An Act is one step of a purchase. The Report on it says how it ended.
 type Act struct {
 	Kind    Kind
 	Attempt int  // that it is about; for Record, Fail, MarkUncertain and NextAttempt the one that must still be the last
@@ -31,24 +31,24 @@ type Kind string
 
 // The acts, with the results that a report on each can have besides Broken.
 const (
-	Intend        Kind = "intend"    // write the purchase and attempt 1 down: Done, Conflict
-	Send          Kind = "send"      // ask the carrier to sell: Sold, Refused, NotSent, Lost
-	Spool         Kind = "spool"     // write a sale to this machine's disk: Done
-	Unspool       Kind = "unspool"   // and delete it there: Done
-	VoidOverLimit Kind = "give_back" // void what is over the limit: Done, Unsure (kept, with a warning), Conflict (too late)
-	Record        Kind = "record"    // store the sale as what was bought, unless it is orphaned: Done, Conflict
-	End           Kind = "end"       // write down what became of an attempt: Done
-	NextAttempt   Kind = "again"     // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
-	MarkUncertain Kind = "doubt"     // tell the client that the outcome is unknown: Done
-	Fail          Kind = "fail"      // nothing was bought, unless a later attempt is at it: Done, Conflict
-	Review        Kind = "review"    // a person must decide: Done
-	Read          Kind = "read"      // what is recorded now: Done, with the sale's number if there is one
-	Look          Kind = "look"      // look an attempt up: Found, Absent, Unsure
-	Orphan        Kind = "strand"    // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
-	VoidOrphan    Kind = "take_back" // void a orphaned sale now: Done, Unsure; Cannot if the carrier never voids
+	Intend        Kind = "intend"          // write the purchase and attempt 1 down: Done, Conflict
+	Send          Kind = "send"            // ask the carrier to sell: Sold, Refused, NotSent, Lost
+	Spool         Kind = "spool"           // write a sale to this machine's disk: Done
+	Unspool       Kind = "unspool"         // and delete it there: Done
+	VoidOverLimit Kind = "void_over_limit" // void what is over the limit: Done, Unsure (kept, with a warning), Conflict (too late)
+	Record        Kind = "record"          // store the sale as what was bought, unless it is orphaned: Done, Conflict
+	End           Kind = "end"             // write down what became of an attempt: Done
+	NextAttempt   Kind = "next_attempt"    // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
+	MarkUncertain Kind = "mark_uncertain"  // tell the client that the outcome is unknown: Done
+	Fail          Kind = "fail"            // nothing was bought, unless a later attempt is under way: Done, Conflict
+	Review        Kind = "review"          // a person must decide: Done
+	Read          Kind = "read"            // what is recorded now: Done, with the sale's number if there is one
+	Look          Kind = "look"            // look an attempt up: Found, Absent, Unsure
+	Orphan        Kind = "orphan"          // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
+	VoidOrphan    Kind = "void_orphan"     // void an orphaned sale now: Done, Unsure; Cannot if the carrier never voids
 )
 
-// A Report is what came of an act.
+// A Report is the result of an act.
 type Report struct {
 	Result Result
 	Sale   Sale
@@ -110,7 +110,7 @@ type Open struct {
 	Attempts  []Attempt // first to last
 }
 
-// Waits are how long what takes.
+// Waits are the machine's delays and deadlines.
 type Waits struct {
 	Settle time.Duration // from an attempt to the first look at it
 	Look   time.Duration // between two looks

@@ -104,8 +104,8 @@ func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
 	return v, false
 }
 
-// Forgotten purchases with an attempt of which the database knows nothing any more:
-// what it bought is nobody's, and is voided.
+// Forgotten deals with an attempt that the database no longer knows: a label
+// that it bought belongs to no shipment, and is voided.
 func (m Machine) Forgotten(attempt int) Verdict {
 	r := m.Do(Act{Kind: Look, Attempt: attempt})
 	switch r.Result {

@@ -127,8 +127,9 @@ func (m Machine) absent(p Open, last Attempt) Verdict {
 	return m.goOn(p, last)
 }
 
-// goOn is reached when it is known that nothing is bought: it is bought again
-// while the client still waits for it, or has failed.
+// goOn continues when it is known that nothing was bought. It buys again if the
+// client knows of the shipment, the purchase is younger than Waits.Rebuy and
+// the carrier did not refuse it; otherwise the purchase fails.
 func (m Machine) goOn(p Open, last Attempt) Verdict {
 	if !p.Notified || m.Now().Sub(p.CreatedAt) > m.Waits.Rebuy || last.Outcome == WasRefused {
 		return m.fail(last.Number)

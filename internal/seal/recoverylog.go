@@ -36,7 +36,7 @@ const recoveryLogHour = "2006010215"
 // removed after the time keep.
 func OpenRecoveryLog(dir string, box *Box, keep time.Duration) (*RecoveryLog, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("trail: %w", err)
+		return nil, fmt.Errorf("recovery log: %w", err)
 	}
 	return &RecoveryLog{dir: dir, box: box, keep: keep}, nil
 }
@@ -49,18 +49,18 @@ func (t *RecoveryLog) Append(now time.Time, data []byte) error {
 
 	if hour := now.UTC().Format(recoveryLogHour); hour != t.hour {
 		if err := t.rotate(now, hour); err != nil {
-			return fmt.Errorf("trail: %w", err)
+			return fmt.Errorf("recovery log: %w", err)
 		}
 	}
 
-	sealed := t.box.Seal(data, "trail", filepath.Base(t.file.Name()))
+	sealed := t.box.Seal(data, "recovery_log", filepath.Base(t.file.Name()))
 	entry := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(sealed)), uint32(len(sealed)))
 	entry = append(entry, sealed...)
 	if _, err := t.file.Write(entry); err != nil {
 		// What follows half an entry cannot be read, so the next entry begins
 		// a new file.
 		t.hour = ""
-		return fmt.Errorf("trail: %w", err)
+		return fmt.Errorf("recovery log: %w", err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (t *RecoveryLog) names() (names []string, err error) {
 func (t *RecoveryLog) Each(ctx context.Context, do func(data []byte) error) error {
 	names, err := t.names()
 	if err != nil {
-		return fmt.Errorf("trail: %w", err)
+		return fmt.Errorf("recovery log: %w", err)
 	}
 
 	var unread error
@@ -121,14 +121,14 @@ func (t *RecoveryLog) Each(ctx context.Context, do func(data []byte) error) erro
 			continue // another process has removed it
 		}
 		if err != nil {
-			return fmt.Errorf("trail: %w", err)
+			return fmt.Errorf("recovery log: %w", err)
 		}
 
 		err = t.read(ctx, name, bufio.NewReader(file), do)
 		_ = file.Close() // it was only read
 		switch {
 		case errors.Is(err, ErrOpen):
-			unread = errors.Join(unread, fmt.Errorf("trail: %s: %w", name, err))
+			unread = errors.Join(unread, fmt.Errorf("recovery log: %s: %w", name, err))
 		case err != nil:
 			return err
 		}
@@ -151,7 +151,7 @@ func (t *RecoveryLog) read(ctx context.Context, name string, from io.Reader, do 
 			return ignoreEnd(err)
 		}
 
-		data, err := t.box.Open(sealed, "trail", name)
+		data, err := t.box.Open(sealed, "recovery_log", name)
 		if err != nil {
 			return err
 		}
@@ -168,5 +168,5 @@ func ignoreEnd(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
-	return fmt.Errorf("trail: %w", err)
+	return fmt.Errorf("recovery log: %w", err)
 }

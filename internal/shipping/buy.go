@@ -317,7 +317,7 @@ func value(b *Bought) Bought {
 // that tell of it.
 func (s *Service) creation(sh ship.Shipment, p ship.Sale, key string, fingerprint [32]byte) store.Creation {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	settle(&sh.Purchase, p, now)
+	fillPurchase(&sh.Purchase, p, now)
 	sh.State = ship.StatePurchased
 	sh.Sequence = 2
 	sh.Progress = ship.Progress{
@@ -365,33 +365,33 @@ func (s *Service) creation(sh ship.Shipment, p ship.Sale, key string, fingerprin
 	return c
 }
 
-// settle fills the purchase with what was bought. Doing it again changes nothing.
-func settle(d *ship.Purchase, p ship.Sale, now time.Time) {
-	d.CarrierRef = p.CarrierRef
-	d.TrackingNumber = p.TrackingNumber
-	d.BoughtAt = now
+// fillPurchase records what was bought in the purchase. Doing it again changes nothing.
+func fillPurchase(bought *ship.Purchase, sale ship.Sale, now time.Time) {
+	bought.CarrierRef = sale.CarrierRef
+	bought.TrackingNumber = sale.TrackingNumber
+	bought.BoughtAt = now
 
 	// A look-up may not say the price; then it is the one that was quoted.
-	if !p.Price.IsZero() && d.Sheet == "" {
-		d.Price = p.Price
+	if !sale.Price.IsZero() && bought.Sheet == "" {
+		bought.Price = sale.Price
 	}
 
-	d.Documents = nil
-	for _, doc := range p.Documents {
-		d.Documents = append(d.Documents, doc.Type)
+	bought.Documents = nil
+	for _, doc := range sale.Documents {
+		bought.Documents = append(bought.Documents, doc.Type)
 	}
-	if len(p.Pieces) > 1 {
-		d.Pieces = p.Pieces
+	if len(sale.Pieces) > 1 {
+		bought.Pieces = sale.Pieces
 	}
 
-	for _, w := range p.Warnings {
-		if !slices.Contains(d.Warnings, w) {
-			d.Warnings = append(slices.Clip(d.Warnings), w)
+	for _, w := range sale.Warnings {
+		if !slices.Contains(bought.Warnings, w) {
+			bought.Warnings = append(slices.Clip(bought.Warnings), w)
 		}
 	}
 
-	if !p.DeliveryAt.IsZero() {
-		d.EstimateAt = p.DeliveryAt
-		d.EstimateSource = "carrier"
+	if !sale.DeliveryAt.IsZero() {
+		bought.EstimateAt = sale.DeliveryAt
+		bought.EstimateSource = "carrier"
 	}
 }

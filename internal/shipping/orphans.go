@@ -77,7 +77,7 @@ func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (stat
 	}
 
 	var v carrier.VoidResult
-	err = failpoint.Around("stranded_void", func() (err error) {
+	err = failpoint.Around("orphan_void", func() (err error) {
 		v, err = c.Void(s.overheard(ctx, x.Tenant, x.Shipment, x.Purchase), x.Purchase)
 		return err
 	})
@@ -96,5 +96,5 @@ func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (stat
 }
 
 func (s *Service) endOrphaned(ctx context.Context, x store.OrphanedLabel, state, message string) error {
-	return failpoint.Around("stranded_end", func() error { return s.store.CloseOrphan(ctx, x, state, message) })
+	return failpoint.Around("orphan_end", func() error { return s.store.CloseOrphan(ctx, x, state, message) })
 }

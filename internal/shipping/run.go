@@ -43,7 +43,8 @@ type attempt struct {
 	sold          sold // the zero value until a sale is known
 }
 
-// sold is a sale with the purchase that it fulfils.
+// sold is a sale with the purchase that it fulfils. The names in JSON are those
+// of files that are already spooled.
 type sold struct {
 	Sale     ship.Sale     `json:"purchase"`
 	Purchase ship.Purchase `json:"deal"`
@@ -316,7 +317,7 @@ func (r *run) refuse(err error) {
 
 // take remembers what a carrier sold.
 func (r *run) take(attempt int, p ship.Sale, d ship.Purchase) purchase.Sale {
-	settle(&d, p, time.Now().UTC().Truncate(time.Millisecond))
+	fillPurchase(&d, p, time.Now().UTC().Truncate(time.Millisecond))
 	r.attempt(attempt).sold = sold{Sale: p, Purchase: d}
 
 	// A price from a rate sheet is the account's own: what the carrier says of

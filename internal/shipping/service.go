@@ -64,7 +64,7 @@ type Service struct {
 
 	exchanged  func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
 	restoredAt atomic.Int64                                                            // in nanoseconds; 0 for never
-	lost       lostOnes
+	lost       forgottenPurchases
 	purchases  sync.WaitGroup // those that are under way, answered or not
 }
 

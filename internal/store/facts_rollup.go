@@ -48,7 +48,7 @@ type rollUp struct {
 }
 
 // RollUp brings the facts and counts of shipments up to date with what changed
-// behind the log's cursor, and reports how much it was. Counts and cursor change
+// after the log's cursor, and reports how much it was. Counts and cursor change
 // in one transaction, so everything is counted once.
 func (s *Store) RollUp(ctx context.Context) (did int, err error) {
 	hash, err := s.wordHash(ctx)

@@ -13,9 +13,9 @@ import (
 // A WaitingEvent is an event that waits for a parked endpoint.
 type WaitingEvent struct {
 	Event    LogEvent
-	Row      bool // it is a scheduled retry; else it is behind the cursor
+	Row      bool // it is a scheduled retry; else it is after the cursor
 	Attempts int  // so far
-	First    bool // the first behind the cursor
+	First    bool // the first after the cursor
 }
 
 const sqlWaitingRows = `
@@ -92,7 +92,7 @@ type waitingAt struct {
 	at       Position
 	attempts int
 	isRetry  bool // it is a scheduled retry
-	isFirst  bool // it is the first behind the cursor
+	isFirst  bool // it is the first after the cursor
 }
 
 func scanWaiting(r pgx.CollectableRow) (waitingAt, error) {
@@ -125,7 +125,7 @@ UPDATE webhook_endpoints SET
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
 
 // Unpark lets a parked endpoint go on after a probe that arrived. The event of
-// the probe is not sent again if it was a retry, or the first behind the cursor;
+// the probe is not sent again if it was a retry, or the first after the cursor;
 // any other would need a list of events to skip.
 func (s *Store) Unpark(ctx context.Context, e Endpoint, w WaitingEvent) error {
 	cursor := positionArgs{}

@@ -138,7 +138,7 @@ func (o *outage) probe() bool {
 	return true
 }
 
-// waiting is the event to probe with, and what is behind the cursor: the
+// waiting is the event to probe with, and what is after the cursor: the
 // oldest, the newest, then in turn.
 func (o *outage) waiting(e store.Endpoint) (store.Position, []store.LogHead) {
 	var all []store.Position

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Events reads the tenant's log behind a cursor, or from its beginning. A
+// Events reads the tenant's log after a cursor, or from its beginning. A
 // reader that follows the cursors sees each event once, even if transactions
 // commit late.
 func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds []ship.EventKind, limit int) (Events, error) {

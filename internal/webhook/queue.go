@@ -209,7 +209,7 @@ func (q *queue) clearBackoff() {
 }
 
 // putBack undoes next. A queue that was stopped meanwhile finds the event
-// behind its cursor.
+// after its cursor.
 func (q *queue) putBack(event store.Position) {
 	f, ok := q.inFlight[event]
 	q.markFinished(event)

@@ -61,7 +61,7 @@ CREATE TABLE shipment_changes (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 SELECT secure_table('shipment_changes', 'tenant', 'SELECT, INSERT', 'SELECT, INSERT, UPDATE, DELETE');
 
--- How far the facts have followed the log: one row. No event behind the cursor has an
+-- How far the facts have followed the log: one row. No event after the cursor has an
 -- id below tail_from_id. Until it is ready, the backfill goes through the shipments
 -- that were there before; the backfill columns name the last one it has done.
 CREATE TABLE facts_progress (

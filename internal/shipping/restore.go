@@ -25,7 +25,7 @@ func (s *Service) replayLost(ctx context.Context, name string, x spooled) error 
 		return nil
 	}
 
-	err := failpoint.Around("lost_strand", func() error {
+	err := failpoint.Around("forgotten_orphan", func() error {
 		return s.store.RecordOrphan(ctx, store.OrphanedLabel{
 			Tenant:   x.Tenant,
 			Shipment: x.Shipment,
@@ -72,7 +72,7 @@ func (r *run) appendToRecoveryLog() {
 		Purchase:  sh.Purchase,
 	})
 	if err == nil {
-		err = failpoint.Around("trail", func() error { return r.recoveryLog.Append(present.StartedAt, data) })
+		err = failpoint.Around("recovery_log", func() error { return r.recoveryLog.Append(present.StartedAt, data) })
 	}
 	if err != nil {
 		r.log.ErrorContext(r.ctx, "purchase not written to the recovery log; a database restore would lose it", "shipment", sh.ID, "error", err)
@@ -87,9 +87,9 @@ const RecoveryLogRetention = restoreWatch + 24*time.Hour
 // before the carrier shows it.
 const lostLooks = 2
 
-// lostOnes counts how often each lost purchase was looked for, by its
+// forgottenPurchases counts how often each lost purchase was looked for, by its
 // reference.
-type lostOnes struct {
+type forgottenPurchases struct {
 	mu    sync.Mutex
 	looks map[string]int
 }
@@ -113,7 +113,7 @@ func (s *Service) VoidForgotten(ctx context.Context) error {
 	err := s.recoveryLog.Each(ctx, func(data []byte) error {
 		var x asked
 		if err := json.Unmarshal(data, &x); err != nil {
-			return fmt.Errorf("trail: %w", err)
+			return fmt.Errorf("recovery log: %w", err)
 		}
 
 		isSought := s.lost.looks[x.Reference] >= lostLooks
