@@ -1,4 +1,5 @@
-# "make help" lists the targets; "make check" is the gate, the same in CI.
+# "make help" lists the targets. "make check" must pass before a merge; CI runs
+# the same.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,7 +7,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 # No C compiler is needed, and one build cache serves the binary and the tests.
-# Tests are not vetted again each time they are built: lint vets all, with more.
+# Tests are not vetted each time they are built: lint vets all packages.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -vet=off
 
@@ -14,7 +15,7 @@ export GOFLAGS := -trimpath -vet=off
 export KMS := awskms,gcpkms,vault
 
 STEP := scripts/step
-# CMD with DATABASE_URL set: the caller's own, or a private cluster's.
+# Runs a command with DATABASE_URL set: the caller's own, or a private cluster's.
 WITH_DB := scripts/postgres run
 
 .PHONY: help dev build test check lint fuzz browser screenshots prove bench image release-check carrier generate install-tools clean
@@ -22,7 +23,7 @@ WITH_DB := scripts/postgres run
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# It starts a Postgres of its own, and stops it again; DATABASE_URL names another.
+# It starts a private Postgres and stops it again, unless DATABASE_URL is set.
 dev: ## a running service: Postgres, a demo account, a test key, the first curl line
 	@echo "Building bin/waybill (the first time this takes a minute or more) ..."
 	@$(MAKE) -s build
@@ -36,8 +37,8 @@ build: ## bin/waybill
 test: ## every test, against a real Postgres
 	@$(WITH_DB) go test -p 3 -shuffle=on -timeout 10m ./...
 
-# What runs beside others has no bounds on time: it computes while the others
-# wait for what they kill. Steps that compare times run alone.
+# Steps that run in parallel have no time limits: one computes while another
+# waits for processes that it kills. Steps that measure times run alone.
 check: ## the gate's body: everything that must pass before a merge, cheap things first
 	@$(STEP) build $(MAKE) build
 	@$(STEP) lint $(MAKE) lint

@@ -21,7 +21,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// settings are those of a test, with changes by name and value.
+// settings returns the settings of a test, with changes given as names and
+// values.
 func settings(t *testing.T, url string, changes ...string) config.Config {
 	t.Helper()
 	values := map[string]string{
@@ -37,7 +38,7 @@ func settings(t *testing.T, url string, changes ...string) config.Config {
 	return cfg
 }
 
-// running is a copy of the program that runs.
+// running is a running copy of the program.
 type running struct {
 	*app.App
 	stop func() error // stops it once, and returns what Run did
@@ -147,7 +148,7 @@ func TestTheWholeWayFromRatesToDelivery(t *testing.T) {
 	if err != nil || tr.Status != "delivered" || tr.ShipmentID != sh.ID {
 		t.Errorf("tracking %+v, %v", tr, err)
 	}
-	// Transactions of other tests on the server hold the log's horizon up.
+	// Open transactions of other tests on the same server delay the log.
 	var kinds []string
 	for e, err := range c.FollowEvents(ctx, client.EventsRequest{Limit: 2}, 100*time.Millisecond) {
 		if err != nil {
@@ -256,7 +257,7 @@ func TestAStopLetsRequestsEnd(t *testing.T) {
 	a := run(t, cfg, app.AllRoles)
 	c := client.New(newKey(t, cfg), client.Options{BaseURL: a.BaseURL(), Attempts: 1})
 	slow := destination
-	slow.Name = "FAULT SLOW QUOTE" // answered after 4 s, with what is there
+	slow.Name = "FAULT SLOW QUOTE" // answered after 4 s, with the quotes that have arrived
 	type result struct {
 		rates client.Rates
 		err   error

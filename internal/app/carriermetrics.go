@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// carrierMetrics counts and times what carriers are asked.
+// carrierMetrics counts and times the calls to carriers.
 type carrierMetrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -59,7 +59,7 @@ func (m *carrierMetrics) observe(name string) func(carrier.Operation, time.Durat
 }
 
 // unmapped counts a code that no status table knows. The code itself is in the
-// database: as a metric label it would let a carrier fill the memory.
+// database: as a metric label it would let a carrier exhaust the memory.
 func (m *carrierMetrics) unmapped(string) { m.codes.WithLabelValues().Inc() }
 
 // The numbers of each connection's traffic.

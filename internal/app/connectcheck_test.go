@@ -18,9 +18,9 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// TestConnectingUSPSLeavesItsQuota connects an account of USPS, which may make
-// 60 calls an hour: the check signs in and asks for nothing that the token says
-// already.
+// TestConnectingUSPSLeavesItsQuota connects a USPS account, which may make 60
+// calls an hour: the check gets tokens and makes no call for anything that the
+// token already says.
 func TestConnectingUSPSLeavesItsQuota(t *testing.T) {
 	t.Parallel()
 	ledger, err := emulator.OpenLedger("")

@@ -96,8 +96,8 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 
 	opened := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{Wrap: carrierkit.Recorder})}
 	if opened.specs == nil {
-		// No quota slows a command down: a check is a handful of calls, and a
-		// person waits for it.
+		// Commands are not slowed down by quotas: a check makes a handful of
+		// calls, and a person is waiting for it.
 		opened.specs = slices.Clone(all.Specs)
 		for i := range opened.specs {
 			opened.specs[i].Quota = carrier.Quota{}

@@ -28,7 +28,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// standIns are the carriers, with what they accept.
+// standIns are the emulators, with the credentials that they accept.
 var standIns = []struct {
 	name    string
 	open    func(*emulator.Ledger) *emulator.Server
@@ -42,8 +42,8 @@ var standIns = []struct {
 	{"dhl_express", dhlexpress.New, carrier.Credentials{"api_key": dhlexpress.APIKey, "api_secret": dhlexpress.APISecret, "account_number": dhlexpress.Account}},
 }
 
-// forms are how a secret could be written: as it is, in hex, in base64 wherever
-// it begins.
+// forms returns the ways in which a secret could appear: as it is, in hex, or
+// in base64 at any offset.
 func forms(secret string) []string {
 	list := []string{secret, hex.EncodeToString([]byte(secret))}
 	for shift := range 3 {
@@ -78,8 +78,8 @@ func call(t *testing.T, base, key, path, body string) (int, string, string) {
 	return resp.StatusCode, made.ID, string(text)
 }
 
-// connectStandIns starts every carrier's stand-in and connects a new account to
-// it. It returns the settings of a program that calls them, and the account's
+// connectStandIns starts every carrier's emulator and connects a new account to
+// each. It returns the settings of a program that calls them, and the account's
 // test key.
 func connectStandIns(t *testing.T) (cfg config.Config, tenant ship.Tenant, key string, connections map[string]ship.ConnectionID) {
 	t.Helper()
@@ -121,8 +121,8 @@ func connectStandIns(t *testing.T) (cfg config.Config, tenant ship.Tenant, key s
 	return cfg, tenant, string(secret), connections
 }
 
-// TestTheJournalOfEveryCarrierHasNoSecret buys and voids over each carrier's
-// stand-in, and looks for its secrets in all that is kept.
+// TestTheJournalOfEveryCarrierHasNoSecret buys and voids with each carrier's
+// emulator, and looks for its secrets in everything that is stored.
 func TestTheJournalOfEveryCarrierHasNoSecret(t *testing.T) {
 	t.Parallel()
 	cfg, tenant, key, connections := connectStandIns(t)
@@ -208,8 +208,8 @@ func checkKept(t *testing.T, j *journal.Service, tenant ship.Tenant, connections
 	}
 }
 
-// TestARefusedKeyIsInTheLogOfItsAccount asks over HTTP with keys that are known
-// and may not be used, and with one that is not known.
+// TestARefusedKeyIsInTheLogOfItsAccount sends requests with known keys that
+// must not be used, and with an unknown one.
 func TestARefusedKeyIsInTheLogOfItsAccount(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, storetest.URL(t))

@@ -25,7 +25,7 @@ import (
 var pictures = flag.String("pictures", "", "directory to keep the pictures of labels in")
 
 // program finds a program that reads labels. Without it a test is skipped, but
-// not in the gate.
+// fails in CI.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -94,7 +94,7 @@ const (
 	labelOwes = `,"customs":{"contentsType":"merchandise","incoterm":"DAP","signer":"Sam Shipper","invoiceNumber":"INV-1","items":[{"description":"Cotton shirt","quantity":2,"value":{"amount":"20.00","currency":"USD"},"weight":0.5,"hsCode":"610910","originCountry":"US"}]}`
 )
 
-// labelWorld is the service with a connection to every carrier's stand-in.
+// labelWorld is the service with a connection to every carrier's emulator.
 type labelWorld struct {
 	base, key   string
 	stranger    string // the key of another account
@@ -171,13 +171,13 @@ func (w labelWorld) buy(t *testing.T, carrier, to, rest string) labelled {
 	return made
 }
 
-// local is an address of the service as this test reaches it.
+// local returns an address of the service as this test reaches it.
 func (w labelWorld) local(address string) string {
 	_, path, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
 	return w.base + "/" + path
 }
 
-// labelPapers are the pages on which labels are sold: DHL's are A6.
+// labelPapers are the page sizes of labels; DHL's are A6.
 var labelPapers = map[string]string{
 	"ups":         "288 x 432 pts",
 	"usps":        "288 x 432 pts",
@@ -186,8 +186,8 @@ var labelPapers = map[string]string{
 }
 
 // TestEveryListedLabelOfEveryCarrierScans buys over HTTP from each carrier's
-// stand-in, fetches every format that the answer lists, and reads what a
-// printer would print: upright, on one page of the size of a label.
+// emulator, fetches every format that the response lists, and scans what a
+// printer would print: upright, on one page of a label's size.
 func TestEveryListedLabelOfEveryCarrierScans(t *testing.T) {
 	t.Parallel()
 	zbarimg, pdftoppm, pdfinfo := program(t, "zbarimg"), program(t, "pdftoppm"), program(t, "pdfinfo")
@@ -246,8 +246,8 @@ func zplcheck(t *testing.T) string {
 	return path
 }
 
-// TestDocumentsAreFetchedWithAKey buys across a border and reads the papers
-// that the answer lists.
+// TestDocumentsAreFetchedWithAKey buys across a border and reads the documents
+// that the response lists.
 func TestDocumentsAreFetchedWithAKey(t *testing.T) {
 	t.Parallel()
 	pdfinfo := program(t, "pdfinfo")

@@ -36,7 +36,7 @@ func metricsHandler(reg *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// The numbers that are read when somebody asks for them.
+// The metrics that are read from the database at each scrape.
 var (
 	databaseUp = prometheus.NewDesc("waybill_database_up", "Whether the database is reachable.", nil, nil)
 	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "Age of the oldest open write transaction, which delays readers of the event log.", nil, nil)
@@ -47,8 +47,8 @@ var (
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "How long the oldest of them has been due.", nil, nil)
 )
 
-// vitals asks the database at each scrape: nobody pays for numbers that nobody
-// reads.
+// vitals queries the database only when it is scraped, so metrics that nobody
+// reads cost nothing.
 type vitals struct {
 	store *store.Store
 	log   *slog.Logger

@@ -9,7 +9,7 @@ import (
 type Roles struct {
 	API    bool // answers the API
 	Worker bool // works on jobs
-	Web    bool // serves the dashboard, of which there is none yet
+	Web    bool // serves the dashboard
 }
 
 // AllRoles is a copy that does everything.

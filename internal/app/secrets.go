@@ -52,8 +52,8 @@ func liveSecrets(ctx context.Context, st *store.Store) (LiveSecrets, error) {
 }
 
 // requireOutsideKey refuses to serve live connections with a key that is in the
-// database with them. It fails at the start, where an operator looks, and not
-// at the first purchase.
+// database with them. It fails at startup, when an operator is watching, and
+// not at the first purchase.
 func requireOutsideKey(ctx context.Context, cfg config.Config, st *store.Store, log *slog.Logger) error {
 	found, err := liveSecrets(ctx, st)
 	if err != nil {

@@ -34,8 +34,8 @@ func notifySupervisor(log *slog.Logger, state string) {
 }
 
 // feedWatchdog tells the supervisor twice in each of its periods that this copy
-// answers, until ctx ends. A copy that does not answer any more says nothing,
-// and is restarted.
+// answers, until ctx ends. A copy that no longer answers sends nothing, and is
+// restarted.
 func (a *App) feedWatchdog(ctx context.Context) {
 	period, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
 	if err != nil || period <= 0 {

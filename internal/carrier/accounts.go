@@ -12,16 +12,16 @@ import (
 type Accounts struct {
 	// Simulated are the carriers of test mode.
 	Simulated []*Carrier
-	// Connected lists the tenant's own carrier accounts, opened; nil means
+	// Connected lists and opens the tenant's own carrier accounts; nil means
 	// that there are none.
 	Connected func(context.Context, ship.Tenant) ([]*Carrier, error)
-	// Connection opens one of them, also if it was removed since; nil if
-	// Connected is.
+	// Connection opens one of them, even if it has been removed since. It is
+	// nil if Connected is nil.
 	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*Carrier, error)
 }
 
-// List returns the tenant's own connections and, in test mode, the simulated
-// carriers that it has no connection of.
+// List returns the tenant's own connections and, in test mode, those simulated
+// carriers for which it has no connection.
 func (a Accounts) List(ctx context.Context, t ship.Tenant) ([]*Carrier, error) {
 	var own []*Carrier
 	if a.Connected != nil {
@@ -46,8 +46,8 @@ func (a Accounts) List(ctx context.Context, t ship.Tenant) ([]*Carrier, error) {
 	return list, nil
 }
 
-// Seller returns the carrier account that a purchase was or is to be bought
-// from, removed since or not.
+// Seller returns the carrier account that a purchase was or will be made with,
+// even if it has been removed since.
 func (a Accounts) Seller(ctx context.Context, t ship.Tenant, purchase ship.Purchase) (*Carrier, error) {
 	if purchase.Connection != "" {
 		if a.Connection == nil {
@@ -65,7 +65,7 @@ func (a Accounts) Seller(ctx context.Context, t ship.Tenant, purchase ship.Purch
 }
 
 // AreInstant reports whether all offers come from carriers that answer the
-// order at once.
+// order instantly.
 func (a Accounts) AreInstant(offers []ship.Rate, order ship.Order) bool {
 	if slices.ContainsFunc(offers, func(r ship.Rate) bool { return r.Connection != "" }) {
 		return false
@@ -82,7 +82,7 @@ func (a Accounts) AreInstant(offers []ship.Rate, order ship.Order) bool {
 	return true
 }
 
-// Title is a carrier's name as people know it.
+// Title returns a carrier's name as people know it.
 func (a Accounts) Title(name string) string {
 	for _, c := range a.Simulated {
 		if c.spec.Name == name {

@@ -11,7 +11,7 @@ import (
 
 // Deadlines are how long each operation may take at the carrier. A client does
 // not wait for them: it gets the quotes that are there after 4 s, and a pending
-// shipment after 20 s, while the carrier goes on.
+// shipment after 20 s, while the call to the carrier continues.
 type Deadlines struct {
 	Check, Rates, Buy, Find, Void, Track time.Duration
 
@@ -20,8 +20,8 @@ type Deadlines struct {
 }
 
 // defaultDeadlines are for carriers that set none of their own. A purchase that
-// is cut off too early is uncertain, and several carriers do not give a label
-// out twice, so Buy is generous.
+// is cut off too early is uncertain, and several carriers return a label only
+// once, so Buy is generous.
 var defaultDeadlines = Deadlines{
 	Check: 10 * time.Second,
 	Rates: 12 * time.Second,
@@ -31,7 +31,7 @@ var defaultDeadlines = Deadlines{
 	Track: 15 * time.Second,
 }
 
-// or fills the deadlines that are not set.
+// or replaces deadlines that are not set with the defaults.
 func (d Deadlines) or(defaults Deadlines) Deadlines {
 	d.Check = cmp.Or(d.Check, defaults.Check)
 	d.Rates = cmp.Or(d.Rates, defaults.Rates)
@@ -42,7 +42,7 @@ func (d Deadlines) or(defaults Deadlines) Deadlines {
 	return d
 }
 
-// BuyTime is how long a purchase of so many pieces may take.
+// BuyTime returns how long a purchase of the given number of pieces may take.
 func (c *Carrier) BuyTime(pieces int) time.Duration {
 	d := c.Deadlines
 	further := time.Duration(max(0, pieces-1)) * d.BuyPiece
@@ -55,8 +55,8 @@ func (c *Carrier) BuyTime(pieces int) time.Duration {
 type Carrier struct {
 	// Deadlines may be shortened before the first use.
 	Deadlines Deadlines
-	// Connection is the account's own that the driver was opened with; empty
-	// for a simulated carrier.
+	// Connection is the account's connection that the driver was opened with;
+	// empty for a simulated carrier.
 	Connection ship.ConnectionID
 	// Label is the client's own name for the connection.
 	Label string
@@ -67,7 +67,7 @@ type Carrier struct {
 	spec    Spec
 	driver  Driver
 	secrets []string
-	instant InstantDriver // the driver, if it is one
+	instant InstantDriver // the driver, if it implements this
 }
 
 // New makes a driver portable.
@@ -105,16 +105,16 @@ func (c *Carrier) String() string { return "carrier " + c.spec.Name }
 // GoString is the same for %#v.
 func (c *Carrier) GoString() string { return c.String() }
 
-// Spec is the carrier's description.
+// Spec returns the carrier's description.
 func (c *Carrier) Spec() Spec { return c.spec }
 
-// Simulated reports whether the carrier is one of test mode's, which is no
-// account of anybody.
+// Simulated reports whether the carrier is one of test mode's, which belong to
+// no account.
 func (c *Carrier) Simulated() bool { return c.Connection == "" }
 
 // Instant reports whether the carrier answers everything about the order at
-// once, in this process and without money: then nothing can be lost that would
-// have to be looked up.
+// once, in this process and without money: so no response can be lost and no
+// purchase has to be looked up.
 func (c *Carrier) Instant(order ship.Order) bool {
 	return c.Simulated() && c.instant != nil && c.instant.Instant(order)
 }
@@ -181,7 +181,7 @@ func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, e
 	usable := rates[:0]
 	for _, rate := range rates {
 		if rate.Service == "" || rate.Price.Minor <= 0 || len(rate.Price.Currency) != 3 || len(rate.Selection) > ship.MaxSelection {
-			continue // one bad line does not lose the others
+			continue // one invalid rate does not discard the others
 		}
 		rate.Carrier = c.spec.Name
 		usable = append(usable, rate)
@@ -214,8 +214,8 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 }
 
 // Find returns the purchase made under the reference of the request, or an
-// error of kind ship.NotFound if there is none. It lacks its label where the
-// carrier loses labels.
+// error of kind ship.NotFound if there is none. It has no label if the carrier
+// does not return labels again.
 func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	finder, ok := c.driver.(Finder)
 	if !ok {
@@ -229,7 +229,8 @@ func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err 
 		return ship.Sale{}, c.explain(err, ship.Unavailable)
 	}
 
-	// Where the carrier gives a label once, the numbers prove the purchase.
+	// Where the carrier returns a label only once, the numbers alone prove the
+	// purchase.
 	isEnough := c.spec.LookupLacksLabel && purchase.TrackingNumber != "" && purchase.CarrierRef != ""
 	if !c.complete(&purchase, request) && !isEnough {
 		return ship.Sale{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
@@ -251,7 +252,7 @@ func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResul
 	if err != nil {
 		return VoidResult{}, c.explain(err, ship.Uncertain)
 	}
-	// The label may be void all the same, so this is not a refusal.
+	// The label may be voided nevertheless, so this is not a refusal.
 	if result.State != ship.StateVoided && result.State != ship.StateRefundPending {
 		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not confirm whether the label was voided", c.spec.Title)
 	}
@@ -357,8 +358,8 @@ func (c *Carrier) complete(purchase *ship.Sale, request BuyOrder) bool {
 	return purchase.TrackingNumber != "" && purchase.CarrierRef != "" && len(purchase.Label.Data) > 0
 }
 
-// usableUpdates drops updates without a parcel, a code or a time: a repeated
-// one could not be recognized.
+// usableUpdates drops updates without a parcel, a code or a time: duplicates of
+// such updates could not be recognized.
 func usableUpdates(updates []TrackingUpdate) []TrackingUpdate {
 	usable := updates[:0]
 	for _, update := range updates {

@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// driver does what it is told.
+// driver behaves as the test configures it.
 type driver struct {
 	rates    []ship.Rate
 	purchase ship.Sale
@@ -63,7 +63,7 @@ func (d *driver) Subscribe(ctx context.Context, _ carrier.Subscription) (time.Ti
 	return time.Time{}, d.wait(ctx)
 }
 
-// bare can do nothing.
+// bare is a driver without any optional ability.
 type bare struct{}
 
 func (bare) Check(context.Context) error { return nil }
@@ -74,7 +74,7 @@ var spec = carrier.Spec{
 	Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}, {Name: "account"}},
 }
 
-// whole is a complete purchase.
+// whole returns a complete purchase.
 func whole() ship.Sale {
 	return ship.Sale{TrackingNumber: "N", CarrierRef: "R", Label: ship.Label{Format: "pdf", Data: []byte("%PDF")}}
 }
@@ -137,8 +137,8 @@ func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 	}
 }
 
-// TestACarrierMayHaveDeadlinesOfItsOwn: what it does not set has the default,
-// and many pieces may take longer, up to a limit.
+// TestACarrierMayHaveDeadlinesOfItsOwn: a deadline that it does not set has the
+// default, and many pieces may take longer, up to a limit.
 func TestACarrierMayHaveDeadlinesOfItsOwn(t *testing.T) {
 	own := spec
 	own.Deadlines = carrier.Deadlines{Find: 30 * time.Second, BuyPiece: 4 * time.Second, BuyMost: 120 * time.Second}

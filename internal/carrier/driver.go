@@ -78,8 +78,8 @@ type VoidResult struct {
 
 // A Tracker reports where parcels are.
 type Tracker interface {
-	// Track returns everything that the carrier knows of the numbers. A number
-	// that it does not know has nothing in the answer.
+	// Track returns everything that the carrier knows of the numbers. Unknown
+	// numbers are missing from the result.
 	Track(ctx context.Context, numbers []string) ([]TrackingUpdate, error)
 }
 
@@ -94,8 +94,8 @@ type PushDecoder interface {
 // A Push is what a carrier sent by itself.
 type Push struct {
 	Updates  []TrackingUpdate
-	Numbers  []string // of which something changed, though the push does not say what
-	Verified bool     // its signature or credential is valid; without, it is only a reason to ask the carrier
+	Numbers  []string // parcels that changed, although the push does not say how
+	Verified bool     // its signature or credential is valid; otherwise it is only a reason to poll the carrier
 }
 
 // A Subscriber asks the carrier to push tracking updates.
@@ -142,5 +142,5 @@ type TrackingUpdate struct {
 	TrackingNumber string
 	Scan           ship.Scan
 	EstimateAt     time.Time // the carrier's date of delivery, if it gave one
-	Raw            []byte    // as it came, so that a better mapping can be replayed
+	Raw            []byte    // as received, so that a better mapping can be applied later
 }

@@ -26,8 +26,8 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// WithExchanges has keep called with the exchanges that are made under ctx by
-// carriers that a Recorder watches. It is called before the operation ends, so
+// WithExchanges returns a context under which keep is called with every
+// exchange that a Recorder observes. It is called before the operation ends, so
 // it must not wait for anything.
 func WithExchanges(ctx context.Context, keep func(Exchange)) context.Context {
 	if keep == nil {
@@ -36,14 +36,14 @@ func WithExchanges(ctx context.Context, keep func(Exchange)) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, keep)
 }
 
-// ExchangesOf is what is called with the exchanges made under ctx; nil for
-// nothing.
+// ExchangesOf returns the function that is called with the exchanges made under
+// ctx; nil if there is none.
 func ExchangesOf(ctx context.Context) func(Exchange) {
 	keep, _ := ctx.Value(exchangeKey{}).(func(Exchange))
 	return keep
 }
 
-// redactExchanges is ctx whose exchanges are kept without the carrier's
+// redactExchanges returns a ctx whose exchanges are kept without the carrier's
 // secrets.
 func (c *Carrier) redactExchanges(ctx context.Context) context.Context {
 	keep := ExchangesOf(ctx)

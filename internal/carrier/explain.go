@@ -79,7 +79,7 @@ var fieldNames = map[string]string{
 	"email":    "e-mail address",
 }
 
-// fieldName is the field of a pointer in words.
+// fieldName returns the field of a pointer in words.
 func fieldName(pointer string) string {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	last := parts[len(parts)-1]
@@ -100,7 +100,7 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return ship.Error{Kind: lost, Message: c.spec.Title + " did not answer in time", Err: err}
 	case lost == ship.Uncertain:
-		// Our bug or not, money may be spent.
+		// Whether or not this is our bug, money may have been spent.
 		return ship.Error{Kind: ship.Uncertain, Message: c.spec.Title + " sent a response that could not be understood", Err: err}
 	}
 	return ship.Error{Kind: ship.Internal, Message: "the " + c.spec.Title + " driver failed", Err: err}

@@ -21,7 +21,7 @@ func (f Failure) IsRefusal() bool {
 	return kind == ship.Invalid || kind == ship.Unsupported
 }
 
-// Code is the failure's code for clients.
+// Code returns the failure's code for clients.
 func (f Failure) Code() string {
 	if f.IsRefusal() {
 		return "carrier_rejected"
@@ -29,7 +29,8 @@ func (f Failure) Code() string {
 	return "carrier_unavailable"
 }
 
-// Fields are the fields that the carrier objects to, as the client wrote them.
+// Fields returns the fields that the carrier objects to, as the client wrote
+// them.
 func (f Failure) Fields(parcel OneParcel) []ship.FieldError {
 	fields := slices.Clone(ship.ErrorOf(f.Err).Fields)
 	for i := range fields {
@@ -43,7 +44,7 @@ func (f Failure) Fields(parcel OneParcel) []ship.FieldError {
 // carriers count parcels.
 type OneParcel bool
 
-// pointer is a carrier's pointer as the client would write it.
+// pointer returns a carrier's pointer as the client would write it.
 func (one OneParcel) pointer(counted string) string {
 	if rest, ok := strings.CutPrefix(counted, "/parcels/0"); ok && bool(one) {
 		return "/parcel" + rest
@@ -51,7 +52,7 @@ func (one OneParcel) pointer(counted string) string {
 	return counted
 }
 
-// Reason is why a carrier failed, in words that name it.
+// Reason returns why a carrier failed, in words that name it.
 func (a Accounts) Reason(f Failure) string {
 	e := ship.ErrorOf(f.Err)
 	reason := e.Message

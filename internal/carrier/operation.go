@@ -23,8 +23,8 @@ func WithOperation(ctx context.Context, op Operation) context.Context {
 	return context.WithValue(ctx, operationKey{}, op)
 }
 
-// OperationOf is the operation that a request belongs to; empty if it belongs
-// to none.
+// OperationOf returns the operation that a request belongs to; empty if it
+// belongs to none.
 func OperationOf(ctx context.Context) Operation {
 	op, _ := ctx.Value(operationKey{}).(Operation)
 	return op

@@ -40,7 +40,7 @@ type Spec struct {
 	Recognize func(number string) Recognition
 	// GoLive is for the certification of a connection.
 	GoLive GoLive
-	// Open makes a driver of complete credentials. It does no I/O.
+	// Open creates a driver from complete credentials. It does no I/O.
 	Open func(Opening) (Driver, error)
 }
 
@@ -77,7 +77,7 @@ type Field struct {
 	Required bool
 }
 
-// A Service is a way to send a parcel.
+// A Service is a shipping service of the carrier.
 type Service struct {
 	Code string // "ground": in the API and in rules, never changes
 	Name string // "UPS Ground"
@@ -99,7 +99,7 @@ func (Credentials) String() string { return "[credentials]" }
 func (Credentials) GoString() string { return "[credentials]" }
 
 // A Doer sends one HTTP request. Drivers are given one and never make their
-// own, so that pacing, recording and faults have one place.
+// own, so that pacing, recording and fault injection happen in one place.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }

@@ -30,8 +30,8 @@ func (c *cli) withAccounts(ctx context.Context, fn func(*account.Service) error)
 	return fn(accounts)
 }
 
-// chooseAccount returns the account of the id; without an id it is the only one
-// there is.
+// chooseAccount returns the account of the id; without an ID it is the only
+// account that exists.
 func chooseAccount(ctx context.Context, accounts *account.Service, id string) (ship.Account, error) {
 	list, err := accounts.Accounts(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // showHelp runs a command that only has subcommands.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// requireSubcommand rejects what is no subcommand of cmd, and names the
-// nearest.
+// requireSubcommand rejects anything that is not a subcommand of cmd, and
+// suggests the closest one.
 func requireSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func accountFlag(cmd *cobra.Command, id *string, meaning string) {
 	cmd.Flags().StringVar(id, "account", "", meaning)
 }
 
-// errOtherAccount is the error of a thing that does not belong to the account
-// of --account.
+// errOtherAccount is the error for an object that does not belong to the
+// account given by --account.
 func errOtherAccount(thing, account string) error {
 	return fmt.Errorf("%s does not belong to account %s", thing, account)
 }

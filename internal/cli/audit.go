@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Why a command is not in the audit log.
+// Reasons why a command is not in the audit log.
 const (
 	looks   = "it looks, and changes nothing of an account"
 	serves  = "it runs the service, whose changes are those of people and keys"
@@ -62,7 +62,7 @@ func asOperator(ctx context.Context, command string) context.Context {
 	return member.Audited(ctx, operator("", command), member.Entry{})
 }
 
-// operator returns the operator, who has typed the command.
+// operator returns the operator, who ran the command.
 func operator(id ship.AccountID, command string) member.Actor {
 	actor := member.Operator(id)
 	actor.From.Agent = command

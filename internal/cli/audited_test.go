@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// audits is a shell where the audit log can be shut.
+// audits is a shell whose audit log can be made to fail.
 type audits struct {
 	*counter
 	owned *pgx.Conn
@@ -35,7 +35,7 @@ func (a *audits) text(t *testing.T, sql string) (text string) {
 	return text
 }
 
-// settings is a hash of all that commands change.
+// settings returns a hash of everything that commands can change.
 func (a *audits) settings(t *testing.T) string {
 	t.Helper()
 	var selects []string
@@ -47,13 +47,13 @@ func (a *audits) settings(t *testing.T) string {
 	return a.text(t, "SELECT coalesce(md5(string_agg(x, '|' ORDER BY x)), '') FROM ("+strings.Join(selects, " UNION ALL ")+") rows")
 }
 
-// A change is a command that changes an account, and what it is called.
+// A change is a command that changes an account, and its name in the audit log.
 type change struct {
 	command, action, mode string
 	args                  func() []string // behind the command
 }
 
-// idOf is the id of the first that a list shows.
+// idOf returns the ID of the first item in a list.
 func (a *audits) idOf(t *testing.T, what string) string {
 	t.Helper()
 	var shown struct{ ID string }
@@ -121,8 +121,8 @@ func TestACommandAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A new command fails here, until its entry is tried above or the list says why
-// it has none.
+// A new command fails here until its audit entry is tested above, or the list
+// says why it has none.
 func TestEveryCommandThatChangesAnAccountIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	var tried []string

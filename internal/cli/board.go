@@ -33,8 +33,8 @@ type board struct {
 
 func newBoard(out io.Writer) *board { return &board{out: out, terminal: isTerminal(out)} }
 
-// isTerminal reports whether a person looks at w. NO_COLOR and such are not
-// read: a few colours in a terminal harm nobody.
+// isTerminal reports whether w is a terminal. NO_COLOR and similar settings are
+// ignored, since only a few colours are used.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

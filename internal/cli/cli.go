@@ -43,7 +43,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 	return root.ExecuteContext(ctx)
 }
 
-// Explain returns err as a person reads it, on one line or, for invalid fields,
+// Explain returns err in a form for people, on one line or, for invalid fields,
 // on several.
 func Explain(err error) string {
 	var text strings.Builder

@@ -298,7 +298,8 @@ func TestDevServesADemoAccountAndKeepsIt(t *testing.T) {
 		t.Errorf("the demo account's origin has no phone number: %s", accounts)
 	}
 
-	// A key that was revoked, or is another database's, is not printed again.
+	// A key that was revoked, or belongs to another database, is not printed
+	// again.
 	id := regexp.MustCompile(`key_\w+`).FindString(s.must(t, "key", "list", "--database-url", url))
 	s.must(t, "key", "revoke", id, "--database-url", url)
 	if err := second.stop(); err != nil {
@@ -318,7 +319,7 @@ func TestDevKeepsASecretKeyForLiveConnections(t *testing.T) {
 	first := s.start(t, "dev", "--json", "--no-sink", "--listen", "127.0.0.1:0", "--database-url", url)
 	p := first.place(t)
 
-	// What another terminal does first.
+	// The first step in another terminal.
 	out, err := exec.Command("sh", "-c", `. "$1" && printf '%s\n' "$WAYBILL_URL" "$WAYBILL_KEY" "$DATABASE_URL" "$SECRET_KEY"`, "sh", p.EnvFile).Output()
 	settings := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil || len(settings) != 4 || settings[0] != p.URL || settings[1] != p.APIKey || settings[2] != url {
@@ -367,7 +368,7 @@ func TestDevExplainsItselfToPeople(t *testing.T) {
 
 func TestDevHasAPostgresOfItsOwnThatTheLastOneStops(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "waybill-dev-") // t.TempDir is closed to the server's user
+	dir, err := os.MkdirTemp("", "waybill-dev-") // the server's user has no access to t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

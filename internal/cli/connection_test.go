@@ -26,7 +26,7 @@ import (
 type counter struct {
 	shell
 	specs []carrier.Spec
-	said  strings.Builder // all that was ever printed
+	said  strings.Builder // everything that was ever printed
 }
 
 const secret = "canary-5d1c"
@@ -52,7 +52,7 @@ func newCounter(t *testing.T) *counter {
 	}}}
 }
 
-// keyOf is a value of SECRET_KEY.
+// keyOf returns a value of SECRET_KEY.
 func keyOf(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
 
 type checker struct{ carrier.Opening }
@@ -157,7 +157,7 @@ func TestKeysAreChangedByTheOperator(t *testing.T) {
 	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "0 rewrapped, 1 already") {
 		t.Errorf("rotate prints %s", out)
 	}
-	c.shell["SECRET_KEY"] = first // from the installation's own to the operator's
+	c.shell["SECRET_KEY"] = first // from the installation's own key to the operator's
 	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "1 rewrapped, 0 already under the current key, 0 failed") {
 		t.Errorf("rotate prints %s", out)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/cli"
 )
 
-// emulatedUPS is a shell whose UPS is a stand-in, with a test connection to it.
+// emulatedUPS returns a shell with a UPS emulator and a test connection to it.
 func emulatedUPS(t *testing.T, faults string) (s shell, connection, address string) {
 	t.Helper()
 	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--faults", faults).said(t)
@@ -67,7 +67,8 @@ func TestAConnectionIsCertified(t *testing.T) {
 	}
 }
 
-// TestACertificationThatFailsEndsWithOne has the carrier refuse every purchase.
+// TestACertificationThatFailsEndsWithOne makes the carrier refuse every
+// purchase.
 func TestACertificationThatFailsEndsWithOne(t *testing.T) {
 	t.Parallel()
 	s, connection, _ := emulatedUPS(t, `{"refuse":1}`)

@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// credentialFlags are the ways to give credentials.
+// credentialFlags are the ways to pass credentials.
 type credentialFlags struct {
 	set, files []string
 	document   string

@@ -174,9 +174,9 @@ func (d *dev) openDemo(ctx context.Context, cfg config.Config) (ship.Account, sh
 		return demo, "", err
 	}
 
-	// The kept key is used again if it still works. Only if the service says
-	// that it does not, a new one replaces it: an error of the database must
-	// not.
+	// The kept key is used again if it still works. It is replaced only if the
+	// service says that it does not work; an error of the database is not a
+	// reason to replace it.
 	if key, found := d.state.apiKey(demo.ID); found {
 		caller, err := accounts.Authenticate(ctx, string(key), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 		if err == nil && caller.Account.ID == demo.ID {

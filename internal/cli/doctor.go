@@ -282,7 +282,8 @@ func jobsFinding(vitals store.Vitals) finding {
 	return ok("jobs", says)
 }
 
-// fontFinding renders a label in three scripts and sees what is missing.
+// fontFinding renders a label in three scripts and reports which characters are
+// missing.
 func fontFinding(dir string) finding {
 	renderer, err := label.NewRenderer(dir)
 	var drawn label.Rendering

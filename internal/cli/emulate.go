@@ -24,7 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// emulated is a carrier that "waybill emulate" can play.
+// emulated is a carrier that "waybill emulate" can emulate.
 type emulated struct {
 	name string // of the carrier's Spec
 	open func(*emulator.Ledger) *emulator.Server
@@ -102,7 +102,7 @@ func (c *cli) emulateCommand() *cobra.Command {
 	return cmd
 }
 
-// run plays the carrier until ctx ends.
+// run emulates the carrier until ctx ends.
 func (e *emulation) run(ctx context.Context, played emulated) (err error) {
 	faults, err := readFaults(e.faults)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/cli"
 )
 
-// said waits for what a command prints at once.
+// said waits for the first output of a command.
 func (s started) said(t *testing.T) string {
 	t.Helper()
 	select {
@@ -28,7 +28,7 @@ func (s started) said(t *testing.T) string {
 	return ""
 }
 
-// credentialsIn are those that the command prints.
+// credentialsIn returns the credentials that the command printed.
 func credentialsIn(text string) carrier.Credentials {
 	list, _, _ := strings.Cut(text, "Set this")
 	given := carrier.Credentials{}
@@ -38,8 +38,8 @@ func credentialsIn(text string) carrier.Credentials {
 	return given
 }
 
-// TestEmulateSaysHowToConnect believes the command: what it prints is all that
-// a driver needs.
+// TestEmulateSaysHowToConnect connects with nothing but what the command
+// prints.
 func TestEmulateSaysHowToConnect(t *testing.T) {
 	t.Parallel()
 	for _, spec := range all.Specs {
@@ -93,7 +93,7 @@ func TestEmulateGoesOnWithItsLedgerAndFaults(t *testing.T) {
 	}
 }
 
-// TestEmulateStopsWhileItHangs has a client wait for an answer that never
+// TestEmulateStopsWhileItHangs makes a client wait for a response that never
 // comes.
 func TestEmulateStopsWhileItHangs(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// program is one that a developer writes: it takes events, once they are
-// believed. The second request fails.
+// program is a receiver as a developer would write it: it accepts events whose
+// signatures are valid. The second request fails.
 type program struct {
 	url string
 
@@ -50,7 +50,7 @@ func newProgram(t *testing.T) *program {
 	return p
 }
 
-// got waits until the program has so many events.
+// got waits until the program has received the given number of events.
 func (p *program) got(t *testing.T, n int) []client.Event {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -68,7 +68,7 @@ func (p *program) got(t *testing.T, n int) []client.Event {
 	return nil
 }
 
-// line waits for a line that fits.
+// line waits for a matching line.
 func (s started) line(t *testing.T, pattern string) []string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -116,7 +116,7 @@ func TestListenForwardsFromNowOnSignedAndAgain(t *testing.T) {
 	}
 }
 
-// waitForEvents waits until the log shows so many.
+// waitForEvents waits until the log shows the given number of events.
 func waitForEvents(t *testing.T, at place, n int) {
 	t.Helper()
 	c := client.New(at.APIKey, client.Options{BaseURL: at.URL})
@@ -190,7 +190,8 @@ func TestDevShowsWhatArrivesAtItsSink(t *testing.T) {
 	}
 	again := s.start(t, "dev", "--json", "--listen", "127.0.0.1:0", "--database-url", url).place(t)
 	list, err := client.New(again.APIKey, client.Options{BaseURL: again.URL}).Webhooks(t.Context())
-	// Another test may listen where the first one did; then that one is left.
+	// Another test may now listen on the address of the first sink, which is
+	// then left registered.
 	if err != nil || len(list) == 0 || list[0].URL != again.SinkURL+"/hook" || len(list) > 1 && dev.SinkURL == again.SinkURL {
 		t.Errorf("after a restart: %+v, %v", list, err)
 	}

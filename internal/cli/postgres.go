@@ -23,7 +23,7 @@ import (
 type cluster struct {
 	dir   string // holds data, log, password and locks
 	bin   string
-	owner *syscall.Credential // whom the server runs as; nil is this user
+	owner *syscall.Credential // the user that the server runs as; nil means this user
 	users *os.File            // held while the cluster is in use
 }
 
@@ -66,7 +66,8 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 		return nil, "", err
 	}
 
-	// Whoever was told to stop while the server started stops it too.
+	// A command that is told to stop while the server starts also stops the
+	// server.
 	if ctx.Err() != nil {
 		starting.Close()
 		return nil, "", errors.Join(ctx.Err(), c.stopSoon(ctx))

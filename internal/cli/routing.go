@@ -141,7 +141,7 @@ func (f *versionFlags) find(ctx context.Context, p policy) (rulebook.Version, er
 }
 
 // readDraft returns the draft. What became invalid since it was saved is added
-// to its warnings: the draft can be read all the same.
+// to its warnings: the draft can still be read.
 func (p policy) readDraft(ctx context.Context) (rulebook.Version, error) {
 	draft, err := p.Draft(ctx, p.tenant)
 	invalid, ok := errors.AsType[*ship.Error](err)

@@ -53,7 +53,7 @@ func readGuide(t *testing.T) string {
 	return string(text)
 }
 
-// variablesTable is what conditions can read, as docs/routing.md lists it.
+// variablesTable returns what conditions can read, as docs/routing.md lists it.
 func variablesTable() string {
 	var b strings.Builder
 	b.WriteString("| variable | type | meaning | example |\n|---|---|---|---|\n")
@@ -107,10 +107,11 @@ func TestTheRulesOfTheGuideAreRight(t *testing.T) {
 	}
 }
 
-// step is a command of the guide, and what it shows if that is told.
+// step is a command of the guide, with its expected output if the guide shows
+// any.
 var step = regexp.MustCompile("(?s)<!-- walk -->\n```sh\n(.*?)```\n(?:<!-- shows -->\n```text\n(.*?)```)?")
 
-// passing is what differs from one walk to the next.
+// passing matches the parts of the output that differ from run to run.
 var passing = regexp.MustCompile(`shp_\w{26}|\d{4}-\d\d-\d\d \d\d:\d\dZ`)
 
 func TestTheGuideCanBeWalked(t *testing.T) {
@@ -147,7 +148,7 @@ func TestTheGuideCanBeWalked(t *testing.T) {
 }
 
 // walk runs the steps one after the other in one shell, and returns the
-// directory with what each printed.
+// directory with the output of each.
 func walk(t *testing.T, doc string, steps [][]int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -167,7 +168,7 @@ func walk(t *testing.T, doc string, steps [][]int) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", script.String())
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, 30*time.Second // the trap ends what it began
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, 30*time.Second // the trap stops what it started
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "DATABASE_URL="+storetest.URL(t), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off", "SPOOL_DIR="+filepath.Join(dir, "spool"))
 	out, err := cmd.CombinedOutput()

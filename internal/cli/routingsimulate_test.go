@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// bought stores n shipments that the cheapest offer was bought for: UPS for 10
+// bought stores n shipments for which the cheapest offer was bought: UPS for 10
 // dollars and five days, before FedEx for 12 dollars and two days. Every tenth
 // named its carrier.
 func bought(t *testing.T, s shell, n int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// explained is the error of a command as a person reads it.
+// explained returns the error of a command as a person reads it.
 func (c *counter) explained(t *testing.T, args ...string) string {
 	t.Helper()
 	_, err := c.run(t, nil, args...)
@@ -38,7 +38,7 @@ func TestLiveConnectionsNeedAKeyFromOutsideTheDatabase(t *testing.T) {
 		t.Errorf("doctor says\n%s", out)
 	}
 
-	// A test connection spends nothing, and needs no key.
+	// A test connection cannot spend money, so it needs no key.
 	c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
 
 	c.shell["SECRET_KEY"] = keyOf(1)

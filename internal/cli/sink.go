@@ -52,7 +52,7 @@ type arrival struct {
 }
 
 const (
-	sinkAddress = "127.0.0.1:8081" // if nobody has it
+	sinkAddress = "127.0.0.1:8081" // if the port is free
 	sinkKeeps   = 200
 	sinkBody    = 1 << 20
 	sinkName    = "the sink of waybill dev"

@@ -37,7 +37,7 @@ func newTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// screen is what the program printed so far.
+// screen returns what the program has printed so far.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer

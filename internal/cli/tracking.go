@@ -144,8 +144,8 @@ func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
 	return table.Flush()
 }
 
-// printable returns a carrier's or a client's text for one line of a table. The
-// control characters in it could otherwise steer the terminal.
+// printable returns a carrier's or a client's text for one line of a table. Its
+// control characters could otherwise control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -263,7 +263,7 @@ func unknownCarrier(specs []carrier.Spec, name string) error {
 	return fmt.Errorf("there is no carrier %s: choose from %s", name, strings.Join(names, ", "))
 }
 
-// parseDay is parseSince that takes a date too, and requires one of them.
+// parseDay is like parseSince but also accepts a date, and requires a value.
 func parseDay(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil && at.Before(now) {
 		return at, nil

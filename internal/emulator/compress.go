@@ -8,7 +8,7 @@ import (
 // compressedWriter compresses an answer.
 type compressedWriter struct {
 	http.ResponseWriter
-	compressor *gzip.Writer // nil until the header is written, and for an answer without a body
+	compressor *gzip.Writer // nil until the header is written, and for a response without a body
 }
 
 // WriteHeader begins the answer.

@@ -1,10 +1,11 @@
-// Package emulator holds what stand-in carriers have in common: a ledger that
-// only grows, faults that make them misbehave, and the server around them. The
-// carriers themselves are its subpackages. They speak the carrier's own
-// protocol over real HTTP, share no code with the service, and their ledgers
-// judge it.
+// Package emulator holds what the carrier emulators have in common: an
+// append-only ledger, faults that make them misbehave, and the server around
+// them. The emulators themselves are its subpackages. They speak the carrier's
+// own protocol over real HTTP and share no code with the service. Tests compare
+// the service's records with their ledgers.
 //
-// Beside the carrier's own paths a stand-in answers to whoever runs it:
+// Besides the carrier's own paths, an emulator serves paths for whoever runs
+// it:
 //
 //	GET  /_emulator/ledger   the ledger, a line of JSON an entry
 //	GET  /_emulator/faults    the faults as they are set
@@ -23,15 +24,15 @@ import (
 	"time"
 )
 
-// A Server is a stand-in for one carrier.
+// A Server is an emulator of one carrier.
 type Server struct {
 	Carrier string
 	Ledger  *Ledger
 	// Failure writes the carrier's own body for a status: 401, 429, 503, or a
 	// refusal of a purchase (400). Nil writes none.
 	Failure func(status int) (contentType string, body []byte)
-	// Compresses is set for a carrier that compresses every answer, whatever the
-	// request accepts. Others do by the fault alone.
+	// Compresses is set for a carrier that compresses every response, whatever
+	// the request accepts. Others compress only if the fault says so.
 	Compresses bool
 
 	faults atomic.Pointer[Faults]
@@ -41,7 +42,7 @@ type Server struct {
 	pushes *http.Client
 }
 
-// New returns a stand-in without paths of its own.
+// New returns an emulator without any carrier paths.
 func New(carrier string, l *Ledger) *Server {
 	s := &Server{
 		Carrier: carrier,
@@ -61,7 +62,7 @@ func New(carrier string, l *Ledger) *Server {
 // ServeHTTP answers as the carrier would.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Turn sets the faults.
+// Turn replaces the faults.
 func (s *Server) Turn(k Faults) error {
 	if err := k.check(); err != nil {
 		return err
@@ -73,9 +74,9 @@ func (s *Server) Turn(k Faults) error {
 // Faults returns the faults as they are set.
 func (s *Server) Faults() Faults { return *s.faults.Load() }
 
-// Handle adds a path of the carrier. It answers late, not at all, or with the
-// carrier's own failures, as the faults say. needsToken is set for a path that
-// needs a token.
+// Handle adds a path of the carrier. The faults decide whether it answers late,
+// not at all, or with one of the carrier's own errors. needsToken is set for a
+// path that needs a token.
 func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		// One request sees one setting of the faults, even if they change.
@@ -92,14 +93,15 @@ func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
 		if isCarriers && (s.Compresses || rand.Float64() < faults.Compress) {
 			compressed := &compressedWriter{ResponseWriter: w}
 			s.respond(compressed, r, faults, needsToken, h)
-			compressed.close() // not reached by an answer that is cut on purpose
+			compressed.close() // not reached if the response is cut off on purpose
 			return
 		}
 		s.respond(w, r, faults, needsToken, h)
 	})
 }
 
-// respond answers with the fault that the faults choose, or else as h does.
+// respond injects the fault that the settings choose, or calls h if they choose
+// none.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, faults Faults, needsToken bool, h http.HandlerFunc) {
 	switch {
 	case rand.Float64() < faults.Stall:
@@ -131,7 +133,7 @@ func (s *Server) Fail(w http.ResponseWriter, status int) {
 	_, _ = w.Write(body)
 }
 
-// pause waits, and reports whether the client is still there.
+// pause waits, and reports whether the client is still connected.
 func pause(r *http.Request, wait time.Duration) bool {
 	if wait <= 0 {
 		return true
@@ -147,9 +149,10 @@ func pause(r *http.Request, wait time.Duration) bool {
 	}
 }
 
-// hang answers nothing until the client leaves.
+// hang sends no response until the client disconnects.
 func (s *Server) hang(r *http.Request) {
-	// The server notices that the client leaves only once the body is read.
+	// The server notices a disconnected client only after the body has been
+	// read.
 	_, _ = io.Copy(io.Discard, r.Body)
 
 	wait := time.Duration(s.Faults().HangFor)
@@ -186,12 +189,12 @@ func (s *Server) TokenGood(token string) bool {
 	return time.Now().Before(s.tokens[token])
 }
 
-// Refuses reports whether this purchase is to be refused.
+// Refuses reports whether this purchase should be refused.
 func (s *Server) Refuses() bool { return rand.Float64() < s.Faults().Refuse }
 
-// Sell writes a sale into the ledger and answers with it, or does what the
-// faults choose to happen after a sale. answer makes the carrier's body of a sale;
-// it is called once, and for "wrong_reference" with another reference.
+// Sell records a sale in the ledger and responds with it, or with the fault
+// chosen for the time after a sale. answer builds the carrier's response body;
+// it is called once, with a different reference for "wrong_reference".
 func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer func(Entry) (status int, contentType string, body []byte)) {
 	// The sale is in the ledger before anything can go wrong: from here on the
 	// client is charged, whether or not it gets an answer.
@@ -210,8 +213,8 @@ func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer
 	s.reply(w, r, fault, status, kind, body)
 }
 
-// TakeBack answers a void of the number. done is given what the ledger says, and
-// makes the carrier's body.
+// TakeBack answers a void of the number. done receives the result from the
+// ledger and builds the carrier's response body.
 func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string, done func(again, known bool) (status int, contentType string, body []byte)) {
 	fault := choose(s.Faults().Void, rand.Float64())
 	if fault == "refuse" {
@@ -231,7 +234,7 @@ func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string,
 	s.reply(w, r, fault, status, kind, body)
 }
 
-// reply sends an answer, or loses it.
+// reply sends a response, or drops it.
 func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, status int, contentType string, body []byte) {
 	switch fault {
 	case "hang":
@@ -254,13 +257,13 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, sta
 	w.WriteHeader(status)
 	if fault == "truncate" {
 		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush() // else nothing of it leaves
+		_ = http.NewResponseController(w).Flush() // otherwise nothing of it is sent
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(body)
 }
 
-// Find returns the sales under a reference that a look-up shows now.
+// Find returns the sales with a reference that a look-up can see by now.
 func (s *Server) Find(reference string) []Entry {
 	faults := s.Faults()
 	if rand.Float64() < faults.LookupFlap {
@@ -296,7 +299,7 @@ func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) {
 	Change(w, r, s.Turn)
 }
 
-// Change answers a request that replaces a setting of a stand-in: it reads the
+// Change answers a request that replaces a setting of an emulator: it reads the
 // new value, which may have no unknown field, and hands it to apply. A value
 // that cannot be read, or that apply refuses, changes nothing.
 func Change[Value any](w http.ResponseWriter, r *http.Request, apply func(Value) error) {

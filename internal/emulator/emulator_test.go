@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// standIn is a carrier with the fewest paths.
+// standIn is an emulator with the minimum of paths.
 type standIn struct {
 	*emulator.Server
 	url string
@@ -57,7 +57,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	err    error // of the exchange or of reading the body
+	err    error // from the request or from reading the body
 }
 
 func (s standIn) ask(t *testing.T, method, path, token, body string) answer {
@@ -86,7 +86,7 @@ func (s standIn) turn(t *testing.T, k emulator.Faults) {
 	}
 }
 
-// all are the shares of a fault that always happens.
+// all returns the shares for a fault that always happens.
 func all(fault string) map[string]float64 {
 	if fault == "" {
 		return nil
@@ -155,8 +155,9 @@ func TestFaultsBeforeASaleSellNothing(t *testing.T) {
 	}
 }
 
-// A carrier may compress answers that nobody asked it to compress: sales,
-// refusals and failures, and half of a sale if the answer is cut.
+// A carrier may compress responses although the request does not accept that:
+// sales, refusals, failures, and the first half of a sale if the response is
+// cut off.
 func TestAnswersAreCompressedUnasked(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)

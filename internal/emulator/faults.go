@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Faults are how a stand-in carrier misbehaves. Shares are between 0 and 1, of
-// the calls of their kind. The zero value behaves.
+// Faults describe how an emulator misbehaves. A share is the fraction of calls
+// of its kind that are affected, between 0 and 1. The zero value injects no
+// faults.
 type Faults struct {
 	Latency Duration `json:"latency,omitzero"` // of every answer
-	Spread  Duration `json:"spread,omitzero"`  // up to so much more, at random
-	HangFor Duration `json:"hangFor,omitzero"` // how long a hang lasts if the client does not leave; 0 means a minute
+	Spread  Duration `json:"spread,omitzero"`  // random extra delay, up to this much
+	HangFor Duration `json:"hangFor,omitzero"` // how long a hang lasts if the client stays connected; 0 means a minute
 
 	Limit   float64 `json:"limit,omitempty"`   // 429
 	Down    float64 `json:"down,omitempty"`    // 503 before anything is done
-	Expired float64 `json:"expired,omitempty"` // 401: the token is no longer good
+	Expired float64 `json:"expired,omitempty"` // 401: the token is no longer valid
 	Refuse  float64 `json:"refuse,omitempty"`  // purchases that are refused
 	Stall   float64 `json:"stall,omitempty"`   // of all calls: never answered, nothing done
 
@@ -26,25 +27,27 @@ type Faults struct {
 	// the request accepts it.
 	Compress float64 `json:"compress,omitempty"`
 
-	// Account is what is wrong with the client's account, where a stand-in knows
-	// such faults: USPS "not_enrolled", or the code of a refusal ("100007").
+	// Account is what is wrong with the client's account, where an emulator
+	// knows such faults: USPS "not_enrolled", or the code of a refusal
+	// ("100007").
 	Account string `json:"account,omitempty"`
-	// Gateway has failures answered by the gateway before the carrier, in its
-	// own form, where the carrier has one: USPS.
+	// Gateway makes the gateway in front of the carrier answer failures, in its
+	// own format, for carriers that have one: USPS.
 	Gateway bool `json:"gateway,omitempty"`
 
 	// Buy is what happens after a sale, by share: "hang", "reset", "500",
-	// "502", "truncate", "wrong_reference". The rest is answered.
+	// "502", "truncate", "wrong_reference". The rest of the sales are answered
+	// normally.
 	Buy map[string]float64 `json:"buy,omitempty"`
 	// Void is what happens to a void, by share: "refuse" (nothing done), "lost"
 	// (done, the answer is lost), "hang" (done, no answer).
 	Void map[string]float64 `json:"void,omitempty"`
 
-	LookupLag  Duration `json:"lookupLag,omitzero"`   // a sale is not to be found for so long
-	LookupFlap float64  `json:"lookupFlap,omitempty"` // look-ups that miss what is there
-	TokenLife  Duration `json:"tokenLife,omitzero"`   // of a token, told and kept; 0 means an hour
+	LookupLag  Duration `json:"lookupLag,omitzero"`   // how long a look-up does not find a new sale
+	LookupFlap float64  `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
+	TokenLife  Duration `json:"tokenLife,omitzero"`   // lifetime of a token, as announced and enforced; 0 means an hour
 
-	Tracking []Scan `json:"tracking,omitempty"` // what every parcel goes through, if it is not to be the usual
+	Tracking []Scan `json:"tracking,omitempty"` // the scans of every parcel, instead of the usual ones
 }
 
 // A Scan is one step of a parcel, in the carrier's own code.
@@ -92,17 +95,17 @@ func checkShares(operation string, shares map[string]float64, known []string) er
 		sum += share
 	}
 
-	// Ten tenths are a little more than one in floating point.
+	// Ten times 0.1 is a little more than 1 in floating point.
 	if sum > 1+1e-9 {
 		return fmt.Errorf("the shares of %s add up to %v: the total must be at most 1", operation, sum)
 	}
 	return nil
 }
 
-// choose picks a fault by the shares, given a number between 0 and 1; "" is
+// choose picks a fault by the shares, given a number between 0 and 1; "" means
 // none.
 func choose(shares map[string]float64, point float64) string {
-	// The order is that of the names: a map has none.
+	// The names are sorted, because a map has no order.
 	for _, name := range slices.Sorted(maps.Keys(shares)) {
 		if point < shares[name] {
 			return name

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// An Entry is one line of a carrier's ledger: something that it did. Lines are
-// never changed.
+// An Entry is one line of a carrier's ledger: something that the carrier did.
+// Lines are never changed.
 type Entry struct {
 	Line      int       `json:"line"`
 	At        time.Time `json:"at"`
@@ -27,7 +27,7 @@ type Entry struct {
 	Service   string    `json:"service,omitempty"`
 	Amount    string    `json:"amount,omitempty"`
 	Currency  string    `json:"currency,omitempty"`
-	Given     int       `json:"given,omitempty"` // numbers for sales, so far
+	Given     int       `json:"given,omitempty"` // how many numbers for sales were issued so far
 	// Kept is what the carrier needs to answer again: the label, the request.
 	Kept json.RawMessage `json:"kept,omitempty"`
 }
@@ -43,8 +43,8 @@ type Ledger struct {
 	done    chan struct{}
 }
 
-// OpenLedger reads the ledger of a file and goes on writing it. An empty name
-// keeps it in memory alone.
+// OpenLedger reads the ledger from a file and appends to it. With an empty name
+// the ledger is kept in memory only.
 func OpenLedger(name string) (*Ledger, error) {
 	l := &Ledger{done: make(chan struct{})}
 	if name == "" {
@@ -59,7 +59,8 @@ func OpenLedger(name string) (*Ledger, error) {
 	for {
 		text, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			// A half-written last line was never answered for: it is cut off.
+			// The carrier never responded about a half-written last line, so
+			// the line is cut off.
 			return l, l.adopt(file, int64(len(text)))
 		}
 		if err != nil {
@@ -75,7 +76,7 @@ func OpenLedger(name string) (*Ledger, error) {
 	}
 }
 
-// adopt goes on with the file, without the bytes of a torn last line.
+// adopt continues with the file, without the bytes of an incomplete last line.
 func (l *Ledger) adopt(file *os.File, torn int64) error {
 	l.file = file
 	if torn == 0 {
@@ -88,7 +89,7 @@ func (l *Ledger) adopt(file *os.File, torn int64) error {
 	return file.Truncate(info.Size() - torn)
 }
 
-// Done is closed when the ledger is: what the carrier does by itself ends then.
+// Done is closed when the ledger is: background work such as pushes then ends.
 func (l *Ledger) Done() <-chan struct{} { return l.done }
 
 // Close closes the file.
@@ -117,8 +118,8 @@ func (l *Ledger) append(e Entry) (Entry, error) {
 	e.At = time.Now().UTC()
 	e.Given = l.given
 
-	// The line is in the file before it counts: the carrier answers for no sale
-	// that a restart would forget.
+	// The line is written to the file first, so the carrier never confirms a
+	// sale that a restart would forget.
 	if l.file != nil {
 		text, err := json.Marshal(e)
 		if err != nil {
@@ -163,8 +164,8 @@ func (l *Ledger) sold(number string) (sale Entry, voided, ok bool) {
 	return sale, voided, ok
 }
 
-// Void writes that a sale is voided, once. It reports false for what was never
-// sold.
+// Void records once that a sale is voided. It reports false for a number that
+// was never sold.
 func (l *Ledger) Void(number string) (again, ok bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +186,7 @@ func (l *Ledger) Void(number string) (again, ok bool, err error) {
 	return false, true, err
 }
 
-// byReference returns the sales under a client's reference that are not voided.
+// byReference returns the sales with a client's reference that are not voided.
 func (l *Ledger) byReference(reference string) (list []Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +202,7 @@ func (l *Ledger) byReference(reference string) (list []Entry) {
 	return list
 }
 
-// Next returns a number that no other sale has, nor had before a restart.
+// Next returns a number that no other sale has, even across restarts.
 func (l *Ledger) Next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

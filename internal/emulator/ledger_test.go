@@ -100,8 +100,8 @@ func TestALineThatIsNotALineIsRefused(t *testing.T) {
 	}
 }
 
-// TestNumbersAreGivenOnce holds for sales of several pieces, for sales that
-// were refused after their number was given, and over restarts.
+// TestNumbersAreGivenOnce covers sales of several pieces, for sales that were
+// refused after their number was given, and over restarts.
 func TestNumbersAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ledger")

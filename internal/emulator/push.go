@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// How stand-ins push to a webhook. The real carriers try again after minutes,
+// How emulators push to a webhook. The real carriers try again after minutes,
 // or do not say when.
 const (
-	pushEvery    = 20 * time.Millisecond // how often parcels are looked at
+	pushEvery    = 20 * time.Millisecond // how often parcels are checked
 	pushTimeout  = 5 * time.Second
 	pushAgain    = 500 * time.Millisecond
 	pushAttempts = 4
@@ -21,12 +21,11 @@ const (
 	pushQueue    = 1024
 )
 
-// MaxPushed is how many parcels a stand-in pushes for at once. Those beyond are
-// not pushed.
+// MaxPushed is how many parcels an emulator pushes for at once. Those beyond
+// are not pushed.
 const MaxPushed = 200_000
 
-// Push sends a JSON body that the carrier pushes by itself, and returns the
-// status of the answer.
+// Push sends a JSON body to a webhook, and returns the status of the response.
 func (s *Server) Push(ctx context.Context, to string, header map[string]string, body []byte) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -42,19 +41,19 @@ func (s *Server) Push(ctx context.Context, to string, header map[string]string, 
 		return 0, err
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be reused
 	return response.StatusCode, nil
 }
 
 // A Webhook pushes what happens to parcels to one address, at least once and in
-// no order, until the ledger is closed. The stand-in looks what is due and
-// knows how its carrier writes it.
+// no particular order, until the ledger is closed. The carrier's emulator
+// decides what is due and how it is formatted.
 type Webhook struct {
-	// Mutex guards the address, and what the stand-in itself knows of the
-	// parcels that it pushes for.
+	// Mutex guards the address, and what the emulator knows about the parcels
+	// that it pushes for.
 	sync.Mutex
 	URL    string // empty: nothing is pushed
-	Secret string // proves to the receiver that a push is the carrier's
+	Secret string // proves to the receiver that a push comes from the carrier
 
 	server  *Server
 	look    func(now time.Time)
@@ -76,8 +75,8 @@ type delivery struct {
 type Render func(attempt int) (header map[string]string, body []byte)
 
 // NewWebhook returns a webhook without an address. Once it has one, it calls
-// look again and again with the lock held, to enqueue what is due. accepts
-// reports whether an answer with that status takes a push.
+// look repeatedly, with the lock held, to enqueue what is due. accepts reports
+// whether a response with that status accepts a push.
 func NewWebhook(s *Server, look func(now time.Time), accepts func(status int) bool) *Webhook {
 	return &Webhook{
 		server:  s,
@@ -87,7 +86,7 @@ func NewWebhook(s *Server, look func(now time.Time), accepts func(status int) bo
 	}
 }
 
-// Direct pushes to an address from now on; an empty one ends it. It reports
+// Direct sets the address to push to; an empty one stops pushing. It reports
 // whether the address and the secret can be used. The caller holds the lock.
 func (h *Webhook) Direct(to, secret string) bool {
 	address, err := url.Parse(to)
@@ -114,8 +113,7 @@ func (h *Webhook) Counts() (waiting, pushed, failed int) {
 // queue, so the room stays until it returns.
 func (h *Webhook) HasRoom(n int) bool { return cap(h.queue)-len(h.queue) >= n }
 
-// Enqueue has a push sent; there must be room for it. The caller holds the
-// lock.
+// Enqueue queues a push; there must be room for it. The caller holds the lock.
 func (h *Webhook) Enqueue(render Render) { h.queue <- delivery{h.URL, render} }
 
 // start runs the webhook until the ledger is closed.

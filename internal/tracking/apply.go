@@ -17,8 +17,8 @@ type Update struct {
 	Scans      []store.NewScan
 	EstimateAt time.Time // zero when the carrier gave none
 	// EstimateOf is the time of the scan that the estimate came with. An
-	// estimate that is older than the newest scan changes nothing; with the zero
-	// time it is the carrier's latest.
+	// estimate that is older than the newest scan changes nothing. With the
+	// zero time the estimate is the carrier's latest.
 	EstimateOf time.Time
 }
 
@@ -38,9 +38,9 @@ func (s *Service) lockAndApply(ctx context.Context, tx *store.Store, updates []U
 	return s.applyUpdates(ctx, tx, trackingStates, updates)
 }
 
-// applyUpdates stores the scans that are new to the tracking states, which are locked,
-// writes one log event for each that has a status, and sets what follows from
-// all of them.
+// applyUpdates stores the scans that are new, writes one log event for each
+// that has a status, and updates the tracking states accordingly. The caller
+// holds the locks on the states.
 func (s *Service) applyUpdates(ctx context.Context, tx *store.Store, trackingStates []ship.TrackingState, updates []Update) error {
 	_, bySubject := groupByShipment(updates)
 	trackingStates = slices.DeleteFunc(slices.Clone(trackingStates), func(j ship.TrackingState) bool {
@@ -82,7 +82,7 @@ func groupByShipment(updates []Update) (subjects []ship.Subject, bySubject map[s
 	return subjects, bySubject
 }
 
-// changeOf is what an update changes in a tracking state.
+// changeOf returns what an update changes in a tracking state.
 func (s *Service) changeOf(trackingState ship.TrackingState, known []ship.Scan, update Update, now time.Time) store.Change {
 	trackingState.Progress.CheckedAt = now
 
@@ -111,8 +111,8 @@ func (s *Service) changeOf(trackingState ship.TrackingState, known []ship.Scan, 
 	return change
 }
 
-// storable is a scan without what the database refuses: one parcel's odd text
-// must not keep a whole batch out.
+// storable returns a scan without anything that the database would refuse: the
+// odd text of one parcel must not fail a whole batch.
 func storable(scan ship.Scan) ship.Scan {
 	for _, text := range []*string{&scan.Code, &scan.Reason, &scan.Description, &scan.Location} {
 		*text = strings.ReplaceAll(strings.ToValidUTF8(*text, "\uFFFD"), "\x00", "\uFFFD")

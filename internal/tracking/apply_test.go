@@ -39,7 +39,7 @@ func newBench(t *testing.T) *bench {
 	}
 }
 
-// buy stores a bought shipment of so many pieces.
+// buy stores a bought shipment with the given number of pieces.
 func (b *bench) buy(t *testing.T, pieces int) ship.Shipment {
 	t.Helper()
 	sh := storetest.Shipment(b.tenant, "o")
@@ -51,7 +51,7 @@ func (b *bench) buy(t *testing.T, pieces int) ship.Shipment {
 	return c.Shipment
 }
 
-// events reads the tenant's log once it has as many events.
+// events reads the tenant's log once it has the given number of events.
 func (b *bench) events(t *testing.T, want int) []webhook.Entry {
 	t.Helper()
 	var all []webhook.Entry
@@ -68,7 +68,7 @@ func (b *bench) events(t *testing.T, want int) []webhook.Entry {
 		if len(all) >= want || time.Now().After(deadline) {
 			return all
 		}
-		time.Sleep(20 * time.Millisecond) // other tests hold the horizon up
+		time.Sleep(20 * time.Millisecond) // open transactions of other tests delay the log
 	}
 }
 
@@ -84,8 +84,8 @@ var codes = []ship.Scan{
 	{Code: "ZX", Reason: ship.ReasonUnmapped},
 }
 
-// scansOf are a parcel's carrier scans, each once: close together, with ties,
-// some before the label and some after delivery.
+// scansOf returns a parcel's carrier scans, each once: close together, with
+// ties, some before the label and some after delivery.
 func scansOf(sh ship.Shipment) []ship.Scan {
 	var list []ship.Scan
 	seen := map[ship.ScanKey]bool{}
@@ -102,8 +102,9 @@ func scansOf(sh ship.Shipment) []ship.Scan {
 	return list
 }
 
-// arrivals are the scans of all parcels as carriers tell them: twice, in any
-// order, many parcels together, some parcels twice in one batch.
+// arrivals returns the scans of all parcels as carriers report them: twice, in
+// any order, for many parcels together, and for some parcels twice in one
+// batch.
 func arrivals(parcels []ship.Shipment, scans [][]ship.Scan) (batches [][]tracking.Update) {
 	var all []tracking.Update
 	for i, sh := range parcels {
@@ -167,8 +168,8 @@ func TestAnyOrderAtOnceTellsWhatThePureModelTells(t *testing.T) {
 	checkLog(t, b.events(t, total), want)
 }
 
-// compare holds a parcel against the pure model, and returns what the log must
-// say of it.
+// compare compares a parcel with the pure model, and returns what the log must
+// contain about it.
 func (b *bench) compare(t *testing.T, sh ship.Shipment, scans []ship.Scan) (log []string) {
 	t.Helper()
 	j := ship.TrackingState{
@@ -204,8 +205,8 @@ func notifiedOf(e ship.Event) string {
 	return fmt.Sprint(e.Kind, " ", s.Piece, " ", s.Code, " ", s.At.Unix())
 }
 
-// checkLog holds the log against what each parcel must be told of, numbered
-// without gaps.
+// checkLog compares the log with the events that it must contain for each
+// parcel, numbered without gaps.
 func checkLog(t *testing.T, entries []webhook.Entry, want map[ship.ShipmentID][]string) {
 	t.Helper()
 	got, numbers := map[ship.ShipmentID][]string{}, map[ship.ShipmentID][]int{}

@@ -25,7 +25,7 @@ type updatesByShipment map[ship.Subject]*Update
 // carrier's own.
 func (s *Service) addUpdate(updates updatesByShipment, update carrier.TrackingUpdate, from string, pieces []pieceRef) {
 	for _, ref := range pieces {
-		// The number may be another carrier's too.
+		// The same number may also exist at another carrier.
 		if ref.carrier != from {
 			continue
 		}
@@ -61,7 +61,7 @@ func (u updatesByShipment) list(polled bool) []Update {
 	return list
 }
 
-// pushedUpdates is what pushes report about the pieces.
+// pushedUpdates returns what pushes report about the pieces.
 func (s *Service) pushedUpdates(decoded map[ship.Subject]decodedPush, pieces map[store.TrackingNumberOf][]pieceRef) []Update {
 	updates := updatesByShipment{}
 	for _, push := range decoded {

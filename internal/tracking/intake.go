@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	intakePushes  = 200     // that are stored at once, at most
-	intakeBytes   = 4 << 20 // the same, of their bodies
+	intakePushes  = 200     // most pushes that are stored at once
+	intakeBytes   = 4 << 20 // most bytes of their bodies
 	intakeTimeout = 10 * time.Second
-	intakePause   = 20 * time.Millisecond // while this copy has enough to process
+	intakePause   = 20 * time.Millisecond // pause while this copy has enough to process
 
-	readyPushes = 2000     // that wait in memory, at most; any copy may process those beyond
-	readyBytes  = 32 << 20 // the same, of their bodies
+	readyPushes = 2000     // most pushes that wait in memory; any copy may process the others
+	readyBytes  = 32 << 20 // most bytes of their bodies
 )
 
 // An intake stores pushes as they arrive. Those that come while it is busy are
@@ -68,7 +68,7 @@ func (in *intake) add(ctx context.Context, push store.Push) error {
 	}
 }
 
-// run stores what waits until nothing does.
+// run stores waiting pushes until none are left.
 func (in *intake) run() {
 	for batch, own := in.next(); len(batch) > 0; batch, own = in.next() {
 		pushes := make([]store.Push, len(batch))
@@ -98,9 +98,9 @@ func (in *intake) run() {
 	}
 }
 
-// pause lets processing catch up when pushes come faster than that. Their
-// senders hardly notice, what comes meanwhile is stored together, and little has
-// to be read back from the store.
+// pause lets processing catch up when pushes arrive faster than they are
+// processed. Senders hardly notice, pushes that arrive in the meantime are
+// stored together, and few have to be read back from the store.
 func (in *intake) pause() {
 	const interval = 2 * time.Millisecond
 	for waited := time.Duration(0); waited < intakePause && in.isFull(); waited += interval {
@@ -114,8 +114,8 @@ func (in *intake) isFull() bool {
 	return len(in.ready) >= readyPushes || in.bytes >= readyBytes
 }
 
-// next takes some of what waits; an empty batch ends the run. own says whether
-// this copy is to process them.
+// next takes some of the waiting pushes; an empty batch ends the run. own says
+// whether this copy should process them.
 func (in *intake) next() (batch []arrival, own bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -159,9 +159,10 @@ func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due tim
 	}
 }
 
-// take takes up to n pushes that this copy is to process. From the first call
-// on it is given some. Those that waited too long are left to whichever copy
-// claims them: one that is behind must not repeat what another has done.
+// take takes up to n pushes that this copy is to process. Only after the first
+// call are pushes kept for this copy. Those that waited too long are left to
+// whichever copy claims them: one that is behind must not repeat what another
+// has done.
 func (in *intake) take(n int) (list []store.PendingPush) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

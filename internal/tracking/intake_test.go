@@ -17,7 +17,7 @@ func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
 		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
 		return p.ID
 	}
-	push(now.Add(pushClaimMargin / 2)) // another copy may have it before it is taken in
+	push(now.Add(pushClaimMargin / 2)) // another copy may claim it before it is processed
 	second, third := push(now.Add(pushClaim)), push(now.Add(pushClaim))
 	if list := in.take(1); len(list) != 1 || list[0].ID != second {
 		t.Errorf("taken are %v", list)

@@ -24,7 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// standIns are the emulators, with what they let in.
+// standIns are the emulators, with the credentials that they accept.
 var standIns = map[string]struct {
 	open  func(*emulator.Ledger) *emulator.Server
 	given carrier.Credentials
@@ -35,7 +35,7 @@ var standIns = map[string]struct {
 	"dhl_express": {dhlexpress.New, carrier.Credentials{"api_key": dhlexpress.APIKey, "api_secret": dhlexpress.APISecret, "account_number": dhlexpress.Account}},
 }
 
-// liveBench is a service with one live connection to a stand-in.
+// liveBench is a service with one live connection to an emulator.
 type liveBench struct {
 	*tracking.Service
 	store    *store.Store
@@ -77,10 +77,10 @@ func newLiveBench(t *testing.T, name string) liveBench {
 	return b
 }
 
-// pushKey is what push addresses and their secrets follow from.
+// pushKey is the key from which push addresses and their secrets are derived.
 const pushKey = "0123456789abcdef0123456789abcdef"
 
-// another is the service in another copy of the program.
+// another returns the service in another copy of the program.
 func (b liveBench) another() *tracking.Service {
 	return tracking.New(tracking.Config{
 		Specs: all.Specs,
@@ -93,7 +93,7 @@ func (b liveBench) another() *tracking.Service {
 	})
 }
 
-// buy buys a parcel at the stand-in, and records it as due.
+// buy buys a parcel from the emulator, and records it as due.
 func (b liveBench) buy(t *testing.T) ship.Shipment {
 	t.Helper()
 	o := ship.Order{

@@ -25,7 +25,7 @@ const (
 	pageSize = pageMAC + 16 + 16 + 1 // MAC, account, shipment, mode
 )
 
-// pageText is strict: an address has one spelling.
+// pageText is a strict encoding: every address has exactly one spelling.
 var pageText = base64.RawURLEncoding.Strict()
 
 func newPageSeal(key []byte) pageSeal {
@@ -42,14 +42,14 @@ func newPageSeal(key []byte) pageSeal {
 }
 
 // mac returns the first bytes of an address. They are also the initialization
-// vector of its encryption, so that two addresses have nothing in common.
+// vector of its encryption, so no two addresses look alike.
 func (p pageSeal) mac(plain []byte) []byte {
 	h := hmac.New(sha256.New, p.macKey)
 	h.Write(plain)
 	return h.Sum(nil)[:pageMAC]
 }
 
-// PagePath is the path of a shipment's public page. Nobody can guess it.
+// PagePath returns the path of a shipment's public page. Nobody can guess it.
 func (s *Service) PagePath(t ship.Tenant, id ship.ShipmentID) string {
 	account := t.Account.Raw()
 	shipment := id.Raw()

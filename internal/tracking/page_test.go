@@ -52,7 +52,7 @@ func TestATrackingPageTellsNothingInItsAddress(t *testing.T) {
 			same++
 		}
 	}
-	if same > 12 { // of 66, one in 64 by chance
+	if same > 12 { // of 66 characters, each equal by chance once in 64
 		t.Errorf("two addresses of one account have %d characters alike:\n%s\n%s", same, a, b)
 	}
 	for _, bad := range []string{"", "x", strings.Repeat("A", 66), a[7:] + "A", a[7:72], a[7:] + "=", " " + a[7:]} {

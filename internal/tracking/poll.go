@@ -17,7 +17,7 @@ const (
 	pollBatch      = 500             // parcels that are claimed at once
 	pollClaim      = 5 * time.Minute // how long a process that dies blocks its parcels
 	maxPollers     = 8               // connections that are polled at once
-	unclaimTimeout = 2 * time.Second // for giving parcels back when a process is stopped
+	unclaimTimeout = 2 * time.Second // time for giving parcels back when a process stops
 )
 
 // Poll asks carriers about the parcels that are due, and returns how many it
@@ -89,8 +89,8 @@ func (s *Service) pollConnection(ctx context.Context, id ship.ConnectionID, watc
 	}
 }
 
-// fitCall is how many of the first parcels have no more numbers together than
-// a carrier accepts in a call; at least one.
+// fitCall returns how many of the first parcels have no more numbers together
+// than a carrier accepts in a call; at least one.
 func fitCall(watches []store.Watch, numbers map[ship.Subject]store.Watched, limit int) int {
 	for i, watch := range watches {
 		limit -= len(numbers[watch.Subject].Numbers)
@@ -101,8 +101,8 @@ func fitCall(watches []store.Watch, numbers map[ship.Subject]store.Watched, limi
 	return len(watches)
 }
 
-// unclaim makes parcels due as they were: the next poll begins with those that
-// have waited longest. What cannot be given back is due after the claim.
+// unclaim makes parcels due again as before: the next poll begins with those
+// that have waited longest. What cannot be given back is due after the claim.
 func (s *Service) unclaim(ctx context.Context, watches []store.Watch) {
 	// The process may be stopping: its context has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unclaimTimeout)
@@ -184,8 +184,8 @@ func (s *Service) reschedule(ctx context.Context, watches []store.Watch) error {
 	return s.store.CountDeliveries(ctx, transitDays(trackingStates, routes))
 }
 
-// outlookFor is the outlook of a parcel on a route; the zero route is one that
-// is not known.
+// outlookFor returns the outlook of a parcel on a route; the zero route is one
+// that is not known.
 func outlookFor(route store.Route, pushed bool) outlook {
 	return outlook{
 		pushed: pushed,
@@ -201,7 +201,7 @@ func (s *Service) pause(id ship.ConnectionID, until time.Time) {
 	s.pauses[id] = until
 }
 
-// paused are the connections that may not be polled now.
+// paused returns the connections that may not be polled now.
 func (s *Service) paused(now time.Time) (list []ship.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// pollBench is a database with connections to stand-ins, for several copies of
+// pollBench is a database with connections to emulators, for several copies of
 // the service.
 type pollBench struct {
 	store    *store.Store
@@ -41,7 +41,7 @@ type asked struct {
 	mu      sync.Mutex
 	numbers map[string]int
 	order   []string
-	hang    func() // before a question is sent; may be nil
+	hang    func() // called before a request is sent; may be nil
 	via     carrier.Doer
 }
 
@@ -70,7 +70,7 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 	return a.via.Do(r)
 }
 
-// times is how often the numbers were asked about, each once listed.
+// times returns how often each of the numbers was asked about.
 func (a *asked) times(numbers ...string) (list []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +111,7 @@ func newPollBench(t *testing.T, names ...string) *pollBench {
 	return b
 }
 
-// copy is one more copy of the service.
+// copy returns another copy of the service.
 func (b *pollBench) copy(batch int, claim time.Duration) *tracking.Service {
 	return tracking.New(tracking.Config{
 		Specs: all.Specs, Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), PollBatch: batch, PollClaim: claim,
@@ -132,7 +132,8 @@ func (b *pollBench) copy(batch int, claim time.Duration) *tracking.Service {
 	})
 }
 
-// parcels records so many bought parcels of a carrier, due since a while.
+// parcels records the given number of bought parcels of a carrier, which have
+// been due for a while.
 func (b *pollBench) parcels(t *testing.T, name string, count int, since time.Duration) (numbers []string, shipments []ship.Shipment) {
 	t.Helper()
 	for i := range count {
@@ -180,12 +181,12 @@ func TestNoTwoCopiesAskAboutTheSameParcel(t *testing.T) {
 		t.Fatal(err)
 	}
 	var copies sync.WaitGroup
-	totals := make([]int, 6) // more than there are questions: some come while all are being asked
+	totals := make([]int, 6) // more copies than requests: some start while all parcels are being polled
 	for i := range totals {
 		copies.Go(func() { totals[i] = pollAll(t, b.copy(10, time.Hour)) })
 	}
 	copies.Wait()
-	totals[0] += pollAll(t, b.copy(10, time.Hour)) // what was locked when they looked
+	totals[0] += pollAll(t, b.copy(10, time.Hour)) // parcels that were locked at their first look
 	if got := b.asked.times(numbers...); !slices.Equal(got, []int{1}) {
 		t.Errorf("the parcels were asked about %v times, by copies that asked about %v", got, totals)
 	}

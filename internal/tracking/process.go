@@ -15,10 +15,10 @@ import (
 
 const (
 	pushBatch       = 250              // pushes that are claimed at once
-	pushBatchBytes  = 8 << 20          // of bodies that are processed at once
+	pushBatchBytes  = 8 << 20          // bytes of bodies that are processed at once
 	pushClaim       = 10 * time.Second // how long a process that dies blocks its pushes
-	pushClaimMargin = 3 * time.Second  // of that, for processing them
-	pushRetry       = time.Minute      // before a push that could not be processed is tried again
+	pushClaimMargin = 3 * time.Second  // part of that time for processing them
+	pushRetry       = time.Minute      // wait before a push that could not be processed is tried again
 
 	claimEvery = 200 * time.Millisecond // how often pushes of other copies are looked for, while this copy has its own
 )
@@ -48,8 +48,9 @@ func (s *Service) ProcessPushes(ctx context.Context) (int, error) {
 	return len(pushes), nil
 }
 
-// nextPushes is a batch to process, and whether there may be more: the pushes
-// that came to this copy, and now and then those that others left.
+// nextPushes returns a batch to process, and whether there may be more. It
+// consists of the pushes that this copy received and, now and then, of those
+// that other copies left.
 func (s *Service) nextPushes(ctx context.Context) (list []store.PendingPush, more bool, err error) {
 	now := time.Now().UTC()
 
@@ -78,7 +79,7 @@ func (s *Service) nextPushes(ctx context.Context) (list []store.PendingPush, mor
 	return append(list, due...), more || len(due) == missing, nil
 }
 
-// fitBatch is how many of the pushes are processed at once.
+// fitBatch returns how many of the pushes are processed at once.
 func fitBatch(list []store.PendingPush) int {
 	bytes := 0
 	for n, push := range list {
@@ -99,7 +100,8 @@ func subjectsOf(list []store.PendingPush) []ship.Subject {
 }
 
 // processPushes processes pushes together. If that fails each is tried by
-// itself, so that an odd one does not hold up the others; it is postponed.
+// itself, so that a faulty one does not hold up the others; that one is
+// postponed.
 func (s *Service) processPushes(ctx context.Context, list []store.PendingPush) error {
 	err := s.processTogether(ctx, list)
 	if err == nil || ship.KindOf(err) == ship.Unavailable || ctx.Err() != nil {
@@ -127,7 +129,7 @@ type decodedPush struct {
 	looks   int
 
 	reported  []store.TrackingNumberOf // numbers with an update that is accepted, one for each update
-	mentioned []store.TrackingNumberOf // numbers that the carrier is to be polled about
+	mentioned []store.TrackingNumberOf // numbers for which the carrier should be polled
 }
 
 func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decodedPush {
@@ -135,8 +137,8 @@ func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decode
 		return store.TrackingNumberOf{Tenant: t, Number: ship.NormalizeTrackingNumber(number)}
 	}
 
-	// Anybody can send a push without a valid signature: what it claims is not
-	// recorded, only asked about.
+	// Anybody can send a push without a valid signature: its content is not
+	// recorded, but only triggers a poll.
 	decoded := decodedPush{Push: push, carrier: carrierName}
 	for _, update := range push.Updates {
 		if push.Verified {
@@ -278,8 +280,8 @@ func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedP
 func (s *Service) recordPushes(ctx context.Context, list []store.PendingPush, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
 	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.TrackingNumberOf { return p.reported })
 
-	// Batches often name the same parcels: here they take turns, and read the
-	// next one meanwhile, instead of waiting for each other's locks.
+	// Batches often name the same parcels. Here they take turns instead of
+	// waiting for each other's locks, and read the next batch in the meantime.
 	s.recording.Lock()
 	defer s.recording.Unlock()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// pushOf is a push of USPS with scans of a parcel, signed with the secret.
+// pushOf returns a push of USPS with scans of a parcel, signed with the secret.
 func pushOf(secret, number string, codes ...string) (http.Header, []byte) {
 	var events []map[string]string
 	for i, code := range codes {
@@ -36,7 +36,7 @@ func (b liveBench) secret() string {
 	return tracking.PushSecret([]byte(pushKey), b.carrier.Connection)
 }
 
-// push has the carrier push.
+// push makes the carrier send a push.
 func (b liveBench) push(t *testing.T, secret, number string, codes ...string) {
 	t.Helper()
 	header, body := pushOf(secret, number, codes...)
@@ -45,7 +45,7 @@ func (b liveBench) push(t *testing.T, secret, number string, codes ...string) {
 	}
 }
 
-// hear takes in what is there to be heard.
+// hear processes all pushes that have arrived.
 func (b liveBench) hear(t *testing.T) {
 	t.Helper()
 	if _, err := b.ProcessPushes(t.Context()); err != nil {
@@ -53,7 +53,7 @@ func (b liveBench) hear(t *testing.T) {
 	}
 }
 
-// waiting makes what is not taken in yet due, and counts it.
+// waiting makes all unprocessed pushes due, and counts them.
 func (b liveBench) waiting(t *testing.T) int {
 	t.Helper()
 	now := time.Now().UTC()
@@ -78,7 +78,7 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	sh := b.buy(t)
 	header, body := pushOf(b.secret(), sh.Purchase.TrackingNumber, "OA", "10", "OF")
 	var group sync.WaitGroup
-	for range 20 { // the carrier tries again before it is answered
+	for range 20 { // the carrier retries before it gets an answer
 		group.Go(func() {
 			if err := b.Receive(t.Context(), b.carrier.Connection, header, body); err != nil {
 				t.Error(err)
@@ -91,7 +91,7 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	}
 	group.Wait()
 	b.want(t, string(sh.ID), ship.OutForDelivery, 5)
-	b.push(t, b.secret(), sh.Purchase.TrackingNumber, "OA", "10", "OF") // the same, with another stamp
+	b.push(t, b.secret(), sh.Purchase.TrackingNumber, "OA", "10", "OF") // the same push with another timestamp
 	b.hear(t)
 	b.want(t, string(sh.ID), ship.OutForDelivery, 5)
 	if n := b.waiting(t); n != 0 {
@@ -106,14 +106,14 @@ func TestABusyCopyHearsWhatOthersLeft(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
-	b.hear(t) // from now on what comes is its own to hear
+	b.hear(t) // from now on it processes what it receives
 	header, body := pushOf(b.secret(), sh.Purchase.TrackingNumber, "OA", "10")
 	other := store.Push{ID: ship.NewRawID(7, time.Now()), Tenant: b.tenant, Connection: b.carrier.Connection, Header: header, Body: body}
 	if _, err := b.store.AddPushes(t.Context(), []store.Push{other}, time.Now().UTC()); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
-	for range 300 { // more than it hears at once
+	for range 300 { // more than it processes at once
 		group.Go(func() { b.push(t, "wrong", sh.Purchase.TrackingNumber, "OF") })
 	}
 	group.Wait()
@@ -189,18 +189,18 @@ func TestAnotherCopyHearsWhatADeadOneReceived(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
-	b.hear(t) // from now on it keeps what it receives to itself
+	b.hear(t) // from now on it keeps what it receives in memory
 	b.push(t, b.secret(), sh.Purchase.TrackingNumber, "OA")
 	other := b
 	other.Service = b.another()
 	other.hear(t)
 	b.want(t, string(sh.ID), ship.LabelGenerated, 2)
-	if n := b.waiting(t); n != 1 { // its time is over
+	if n := b.waiting(t); n != 1 { // its claim has expired
 		t.Fatalf("%d pushes are claimed", n)
 	}
 	other.hear(t)
 	b.want(t, string(sh.ID), ship.PickedUp, 3)
-	b.hear(t) // the dead was only slow
+	b.hear(t) // the copy that seemed dead was only slow
 	b.want(t, string(sh.ID), ship.PickedUp, 3)
 }
 

@@ -14,16 +14,17 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// PushPath is the path that receives a carrier's pushes over the connection.
-// Nobody can guess it.
+// PushPath returns the path that receives a carrier's pushes over the
+// connection. Nobody can guess it.
 func PushPath(key []byte, id ship.ConnectionID) string {
 	return "/in/" + string(id) + "/" + pushToken(key, "push address", id)
 }
 
-// PushSecret is the secret that a carrier's pushes over the connection are
+// PushSecret returns the secret that a carrier's pushes over the connection are
 // verified with: 32 characters.
 func PushSecret(key []byte, id ship.ConnectionID) string {
-	// Carriers have rules for such secrets: capitals, small letters and digits.
+	// Some carriers require upper-case letters, lower-case letters and digits
+	// in such secrets.
 	const mixed = "Wb7"
 	return mixed + pushToken(key, "push secret", id)[:32-len(mixed)]
 }
@@ -37,8 +38,8 @@ func pushToken(key []byte, purpose string, id ship.ConnectionID) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:20]))
 }
 
-// Admits says whether a push may come in at an address: ship.NotFound if the
-// token is not the connection's.
+// Admits checks whether an address accepts pushes; the error is ship.NotFound
+// if the token does not belong to the connection.
 func (s *Service) Admits(id ship.ConnectionID, token string) error {
 	if !hmac.Equal([]byte(token), []byte(pushToken(s.key, "push address", id))) {
 		return ship.Errorf(ship.NotFound, "no such address")
@@ -50,8 +51,8 @@ func (s *Service) Admits(id ship.ConnectionID, token string) error {
 // in any of them.
 const maxPushHeaders = 32
 
-// Receive stores a push of an address that admits it, as it came, to be
-// processed later: the carrier waits for the answer.
+// Receive stores a push as it arrived, if its address is valid. It is processed
+// later, because the carrier is waiting for the response.
 func (s *Service) Receive(ctx context.Context, id ship.ConnectionID, header http.Header, body []byte) error {
 	tenant, err := s.ownerOf(ctx, id)
 	if err != nil {
@@ -73,8 +74,8 @@ func (s *Service) Receive(ctx context.Context, id ship.ConnectionID, header http
 	})
 }
 
-// ownerOf is the tenant of a connection. It never changes, so it is cached for
-// good.
+// ownerOf returns the tenant of a connection. It never changes, so it is cached
+// for good.
 func (s *Service) ownerOf(ctx context.Context, id ship.ConnectionID) (ship.Tenant, error) {
 	if tenant, known := s.owners.Load(id); known {
 		return tenant.(ship.Tenant), nil
@@ -87,7 +88,8 @@ func (s *Service) ownerOf(ctx context.Context, id ship.ConnectionID) (ship.Tenan
 	return tenant, err
 }
 
-// pushID follows from the body and the day, so that a repeat is recognised.
+// pushID derives an ID from the body and the day, so that a repeat is
+// recognized.
 func pushID(t ship.Tenant, id ship.ConnectionID, header http.Header, body []byte) store.PushID {
 	// The headers that authenticate it count too: a forged push with the same
 	// body must not make the genuine one look like a repeat.
@@ -99,7 +101,7 @@ func pushID(t ship.Tenant, id ship.ConnectionID, header http.Header, body []byte
 	h.Write(body)
 	sum := h.Sum(nil)
 
-	// The day and the shard have the same place as in every other id.
+	// The day and the shard have the same position as in every other ID.
 	raw := ship.RawIDAt(time.Now().UTC().Truncate(24 * time.Hour))
 	copy(raw[8:], sum[:8])
 	binary.BigEndian.PutUint16(raw[6:], uint16(t.Shard())<<4|binary.BigEndian.Uint16(sum[8:])&15)

@@ -15,7 +15,7 @@ import (
 const (
 	replayPage     = 2000 // parcels that are read in one statement
 	replayBatch    = 100  // parcels that are corrected in one transaction
-	replayAttempts = 5    // while the database is busy
+	replayAttempts = 5    // waits between retries while the database is busy
 )
 
 // ReplayInput says over which history a carrier's status table is run again.
@@ -35,7 +35,7 @@ type Difference struct {
 
 // A CodeMeaning is what a code means.
 type CodeMeaning struct {
-	Status ship.Status // empty: it changes nothing
+	Status ship.Status // empty if the code changes nothing
 	Reason string
 }
 
@@ -43,7 +43,7 @@ type CodeMeaning struct {
 // unless it was applied.
 type ReplayReport struct {
 	Parcels     int          // that were read
-	Differences []Difference // those of the most events first
+	Differences []Difference // those with the most events first
 
 	Corrected int // tracking events
 	Written   int // log events: those that have a status for the first time
@@ -94,7 +94,7 @@ type replay struct {
 	connections map[ship.Tenant]ship.ConnectionID // over which followed parcels are polled
 }
 
-// result is the report, with its differences in order.
+// result returns the report, with its differences in order.
 func (r *replay) result() ReplayReport {
 	for _, difference := range r.differences {
 		r.report.Differences = append(r.report.Differences, *difference)

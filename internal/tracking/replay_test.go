@@ -31,7 +31,7 @@ func (st statusTable) spec() carrier.Spec {
 	return carrier.Spec{Name: "acme", Title: "Acme", MeaningOf: st.meaning}
 }
 
-// read gives scans what they mean by the table.
+// read sets the status of scans by the table.
 func (st statusTable) read(scans []ship.Scan) []ship.Scan {
 	list := slices.Clone(scans)
 	for i := range list {
@@ -40,8 +40,8 @@ func (st statusTable) read(scans []ship.Scan) []ship.Scan {
 	return list
 }
 
-// A table, and a better one: it knows more, puts two codes right, one of them a
-// delivery, and voids what one was thought to mean.
+// A table, and a better one: it knows more codes, corrects two of them, one of
+// which is a delivery, and drops the meaning of another.
 var (
 	poor = statusTable{
 		"AR": {Status: ship.InTransit}, "DL": {Status: ship.Delivered}, "CH": {Status: ship.Delivered}, "ED": {Status: ship.InTransit}, "HL": {Status: ship.InTransit},
@@ -69,7 +69,7 @@ func (b *bench) sell(t *testing.T, name string, pieces int, simulated bool) ship
 	return c.Shipment
 }
 
-// hear has the parcels' scans absorbed as a table reads them.
+// hear applies the parcels' scans as interpreted by a table.
 func (b *bench) hear(t *testing.T, parcels []ship.Shipment, scans [][]ship.Scan, table statusTable) {
 	t.Helper()
 	for i, sh := range parcels {
@@ -83,7 +83,7 @@ func (b *bench) hear(t *testing.T, parcels []ship.Shipment, scans [][]ship.Scan,
 	}
 }
 
-// acmeScans draws carrier scans, each once.
+// acmeScans generates distinct carrier scans.
 func acmeScans(sh ship.Shipment) []ship.Scan {
 	codes := append(slices.Sorted(maps.Keys(better)), "ZZ")
 	seen, list := map[ship.ScanKey]bool{}, []ship.Scan(nil)
@@ -97,7 +97,7 @@ func acmeScans(sh ship.Shipment) []ship.Scan {
 	return list
 }
 
-// seen is what a client sees of parcels, but for the ids and the log.
+// seen returns what a client sees of parcels, except for IDs and the log.
 func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 	t.Helper()
 	for _, sh := range parcels {
@@ -107,7 +107,7 @@ func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 		}
 		pieces := got.Progress.Pieces
 		if len(slices.Compact(slices.Clone(pieces))) == 1 {
-			pieces = nil // not told apart before a piece is heard of
+			pieces = nil // pieces cannot be distinguished before the first scan of one
 		}
 		text := fmt.Sprintln(got.Progress.Status, got.Progress.Reason, pieces)
 		for _, s := range got.Scans {
@@ -118,8 +118,8 @@ func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 	return list
 }
 
-// told are the tracking events of the log, sorted. It is read past the horizon,
-// which other tests hold up.
+// told returns the tracking events of the log, sorted. It ignores the horizon
+// of the log, which open transactions of other tests hold back.
 func (b *bench) notified(t *testing.T) (list []string) {
 	t.Helper()
 	rows, err := b.store.System().Query(t.Context(), "SELECT subject_id, snapshot FROM events")
@@ -149,7 +149,7 @@ func TestReplayLeadsToWhatABetterTableWouldHaveFromTheStart(t *testing.T) {
 	b := newBench(t)
 	const parcels = 40
 	sold, twins, scans, twinScans := make([]ship.Shipment, parcels), make([]ship.Shipment, parcels), make([][]ship.Scan, parcels), make([][]ship.Scan, parcels)
-	var want []string // what is told of
+	var want []string // what clients are notified of
 	for i := range sold {
 		sold[i], twins[i] = b.sell(t, "acme", 1+i%3, false), b.sell(t, "twin", 1+i%3, false)
 		scans[i] = acmeScans(sold[i])
@@ -215,7 +215,8 @@ func (b *bench) mustReplay(t *testing.T, in tracking.ReplayInput) tracking.Repla
 	return r
 }
 
-// checkDifferences counts what differs once more.
+// checkDifferences counts the differences independently and compares the
+// results.
 func checkDifferences(t *testing.T, got []tracking.Difference, scans [][]ship.Scan) {
 	t.Helper()
 	want := map[string]tracking.Difference{}
@@ -266,7 +267,7 @@ func TestReplayWhilePollsHearTheSameTellsOnce(t *testing.T) {
 	go func() {
 		defer close(polled)
 		b.hear(t, sold, scans, better)
-		b.hear(t, sold, scans, poor) // a copy of the release before
+		b.hear(t, sold, scans, poor) // a copy of the previous release
 	}()
 	for range 3 {
 		b.mustReplay(t, tracking.ReplayInput{Spec: better.spec(), Apply: true})

@@ -56,7 +56,7 @@ func cannotAdvance() error {
 	return ship.Coded(ship.Conflict, "cannot_advance", "the parcel has no next status: it is delivered, or it has no label")
 }
 
-// nextScans are the simulated scans that come next.
+// nextScans returns the simulated scans that come next.
 func (s *Service) nextScans(ctx context.Context, tx *store.Store, trackingState ship.TrackingState, status ship.Status, reason string) ([]store.NewScan, error) {
 	orders, err := tx.Orders(ctx, []ship.Subject{trackingState.Subject})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) nextScans(ctx context.Context, tx *store.Store, trackingState 
 	return newScans(next), nil
 }
 
-// timeAfter is now, or the second after the newest scan: a parcel that is
+// timeAfter returns now, or the second after the newest scan: a parcel that is
 // advanced twice in a second still moves forward.
 func timeAfter(scans []ship.Scan, now time.Time) time.Time {
 	now = now.Truncate(time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// statuses are the statuses of a timeline, oldest first.
+// statuses returns the statuses of a timeline, oldest first.
 func statuses(scans []ship.Scan) (list []ship.Status) {
 	for _, s := range slices.Backward(scans) {
 		list = append(list, s.Status)
@@ -144,7 +144,7 @@ func TestAdvanceMovesByAStepOrToAStatus(t *testing.T) {
 	if err != nil || got.Progress.Status != ship.Delivered || got.Scans[0].Status != ship.Exception || got.Scans[0].Reason != "return_to_sender" {
 		t.Errorf("after the delivery: %s, %+v, %v", got.Progress.Status, got.Scans[0], err)
 	}
-	if n := len(b.events(t, 14)); n != 14 { // six scans of two pieces, and our own two
+	if n := len(b.events(t, 14)); n != 14 { // six scans of two pieces, and two events of our own
 		t.Errorf("%d events", n)
 	}
 }

@@ -14,9 +14,9 @@ const (
 	rarely     = 12 * time.Hour
 
 	day            = 24 * time.Hour
-	activeFor      = 42 * time.Hour // after a scan the next one is likely for so long
+	activeFor      = 42 * time.Hour // how long after a scan the next one is likely
 	dormantAfter   = 10 * day       // without news
-	abandonedAfter = 45 * day       // without news: it is not polled any more
+	abandonedAfter = 45 * day       // without news for this long, it is no longer polled
 )
 
 // An outlook is what the schedule depends on beside the tracking state.
@@ -25,8 +25,8 @@ type outlook struct {
 	from, to clock // of the parcel's origin and destination
 }
 
-// nextPoll is when a carrier is asked about a parcel again: often while it
-// pays, rarely when nothing moves, never once it is delivered.
+// nextPoll returns when a carrier is asked about a parcel again: often while
+// changes are likely, rarely when nothing moves, never once it is delivered.
 func nextPoll(trackingState ship.TrackingState, o outlook, now time.Time) (at time.Time, more bool) {
 	quiet := now.Sub(lastNews(trackingState))
 	if trackingState.Progress.Status == ship.Delivered || quiet > abandonedAfter {
@@ -40,7 +40,8 @@ func nextPoll(trackingState ship.TrackingState, o outlook, now time.Time) (at ti
 	return alignToMark(trackingState.Tenant, now.Add(interval)), true
 }
 
-// lastNews is the time of the last update about the parcel, or of its purchase.
+// lastNews returns the time of the last update about the parcel, or of its
+// purchase.
 func lastNews(trackingState ship.TrackingState) time.Time {
 	news := trackingState.ID.Time()
 	for _, at := range []time.Time{trackingState.BoughtAt, trackingState.NewestAt} {
@@ -51,7 +52,7 @@ func lastNews(trackingState ship.TrackingState) time.Time {
 	return news
 }
 
-// pollInterval is how long a parcel can be left alone. Nobody collects or
+// pollInterval returns how long to wait until the next poll. Nobody collects or
 // delivers at night; between places parcels move at any hour. One that has long
 // been quiet moves next when it is loaded for delivery: in the morning, and
 // hardly before the expected day.
@@ -79,9 +80,9 @@ func pollInterval(trackingState ship.TrackingState, o outlook, quiet time.Durati
 	return o.to.oftenWithin(5, 10, now)
 }
 
-// alignToMark moves a poll to the last mark before it. The parcels of an
-// account share its marks, so that many are asked about in one call; another
-// account has other marks.
+// alignToMark moves a poll back to the previous mark. All parcels of an account
+// share the same marks, so that many are polled in one call; other accounts
+// have other marks.
 func alignToMark(t ship.Tenant, at time.Time) time.Time {
 	const marks = often / 4
 	raw := t.Account.Raw()

@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// noon is a day's noon in New York.
+// noon returns noon on a day in New York.
 var noon = time.Date(2026, 3, 4, 17, 0, 0, 0, time.UTC)
 
 func TestTheNextQuestion(t *testing.T) {
@@ -22,7 +22,7 @@ func TestTheNextQuestion(t *testing.T) {
 		estimate time.Duration // from now; 0 for none
 		o        outlook
 		now      time.Time
-		want     time.Duration // until the next question; marks move it by up to 7 minutes
+		want     time.Duration // until the next poll; marks move it by up to 7 minutes
 	}{
 		{"a new label", ship.LabelGenerated, time.Hour, 0, at, noon, often},
 		{"a new label at night", ship.LabelGenerated, time.Hour, 0, at, noon.Add(10 * time.Hour), nowAndThen},

@@ -153,8 +153,8 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 		return Tracked{}, false, err
 	}
 
-	// The limit is for new numbers: one that is followed already is answered
-	// all the same.
+	// The limit is for new numbers: one that is already followed is answered in
+	// any case.
 	n, err := s.store.FollowedSince(ctx, t, key, time.Now().Add(-24*time.Hour))
 	if err != nil {
 		return Tracked{}, false, err
@@ -186,7 +186,7 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 	return trackedOf(trackingState, scans), isNew, err
 }
 
-// connectionFor is the tenant's account over which a carrier can be asked;
+// connectionFor returns the tenant's account over which a carrier can be asked;
 // empty if it has none.
 func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string) (ship.ConnectionID, error) {
 	connections, err := s.connected(ctx, t)
@@ -198,8 +198,8 @@ func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string)
 	return "", err
 }
 
-// carrierFor is the carrier of a number: the given one, or the only one that
-// the number fits.
+// carrierFor returns the carrier of a number: the given one, or the only one
+// that the number fits.
 func (s *Service) carrierFor(number, name string) (string, error) {
 	if number == "" || len(number) > 50 {
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "must be a valid tracking number"}})

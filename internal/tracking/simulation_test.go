@@ -25,7 +25,8 @@ const (
 
 var simulationStart = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// A life is what becomes of a simulated parcel, whether anybody asks or not.
+// A life is everything that happens to a simulated parcel, whether or not
+// anybody polls.
 type life struct {
 	outlook
 	bought  time.Time
@@ -33,7 +34,7 @@ type life struct {
 	steps   []step
 }
 
-// A step is a change that the carrier tells to who asks.
+// A step is a change that the carrier reports when it is polled.
 type step struct {
 	at      time.Time
 	status  ship.Status
@@ -47,7 +48,8 @@ func (f fate) between(a, b time.Duration) time.Duration {
 	return a + time.Duration(f.Int64N(int64(b-a)))
 }
 
-// when is a moment in between at which it is one of the hours at the place.
+// when returns a time in a range at which the local time of the place is within
+// the given hours.
 func (f fate) when(c clock, from, to time.Time, first, last int) time.Time {
 	for {
 		t := from.Add(f.between(0, to.Sub(from)))
@@ -57,12 +59,12 @@ func (f fate) when(c clock, from, to time.Time, first, last int) time.Time {
 	}
 }
 
-// midnight is the start of the day at the place.
+// midnight returns the start of the day at the place.
 func midnight(c clock, t time.Time) time.Time {
 	return c.date(t).Time().Add(-offset(c, t))
 }
 
-// offset is how far the clock of the place is ahead of UTC.
+// offset returns how far the clock of the place is ahead of UTC.
 func offset(c clock, t time.Time) time.Duration {
 	if c.zone == nil {
 		return 0
@@ -71,8 +73,9 @@ func offset(c clock, t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// promised is what a carrier that promises seven days of ten says of a delivery
-// on a day; three of ten promises are wrong by a day or two.
+// promised returns the delivery date that a carrier announces. It announces one
+// for seven parcels in ten, and three in ten of those are wrong by a day or
+// two.
 func (f fate) promised(on time.Time) time.Time {
 	if f.Float64() < 0.3 {
 		return time.Time{}
@@ -81,8 +84,8 @@ func (f fate) promised(on time.Time) time.Time {
 	return midnight(clock{}, on.Add(day/2)).AddDate(0, 0, wrong)
 }
 
-// life is a parcel within the United States: collected by day 2 to 48 hours
-// after its purchase, 1 to 8 days on its way, with 4 to 12 scans.
+// life returns a parcel within the United States: collected by day 2 to 48
+// hours after its purchase, 1 to 8 days on its way, with 4 to 12 scans.
 func (f fate) life() life {
 	places := []int{-5, -5, -5, -6, -6, -7, -8, -8}
 	ahead := func() clock { return clock{time.FixedZone("", places[f.IntN(8)]*60*60)} }
@@ -115,8 +118,8 @@ func (f fate) life() life {
 	return l
 }
 
-// hubs are scans at places on the way, by day and by night: an arrival and,
-// within hours, a departure.
+// hubs returns scans at places along the way, by day and by night: an arrival
+// and, within hours, a departure.
 func (f fate) hubs(from, to time.Time, scans int) (list []step) {
 	for len(list) < scans {
 		at := from.Add(f.between(0, to.Sub(from)))
@@ -146,7 +149,7 @@ type followed struct {
 	due  time.Time
 }
 
-// queue is what is due, the longest due first.
+// queue holds the parcels that are due, the longest due first.
 type queue []*followed
 
 func (q queue) Len() int           { return len(q) }
@@ -159,17 +162,17 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// A season is what a simulation shows.
+// A season is the result of a simulation.
 type season struct {
 	changes, timely, questions int
-	asked                      []int // questions of each tick
+	asked                      []int // calls in each tick
 	calls                      []int // of each tick
 }
 
 func (s season) share() float64 { return 100 * float64(s.timely) / float64(s.changes) }
 
-// simulate lets the schedule ask about the lives, so many numbers in a call and
-// so many calls a tick, at most burst of them saved up.
+// simulate polls the lives by the schedule, with a limit of numbers per call
+// and of calls per tick. Unused calls are saved up to burst.
 func simulate(list []life, batch int, calls, burst float64) (s season) {
 	end := simulationStart.Add(simulated)
 	var q queue
@@ -205,7 +208,7 @@ func simulate(list []life, batch int, calls, burst float64) (s season) {
 	return s
 }
 
-// ask has the service hear of a parcel, and reports whether it asks again.
+// ask polls a parcel, and reports whether it will be polled again.
 func (s *season) ask(p *followed, now, end time.Time) (more bool) {
 	for ; p.seen < len(p.steps) && !p.steps[p.seen].at.After(now); p.seen++ {
 		x := p.steps[p.seen]
@@ -221,7 +224,7 @@ func (s *season) ask(p *followed, now, end time.Time) (more bool) {
 	return more
 }
 
-// most is the largest sum of calls in any period.
+// most returns the largest number of calls in any period.
 func (s season) most(per time.Duration) (most int) {
 	ticks, sum := max(int(per/tick), 1), 0
 	for i, n := range s.calls {
@@ -260,8 +263,8 @@ func TestTheScheduleSeesChangesInTime(t *testing.T) {
 
 func percent(x float64) float64 { return math.Round(x*10) / 10 }
 
-// simulateCarrier does the same within what a carrier allows of one account.
-// free is what the schedule does where there is no limit.
+// simulateCarrier does the same within a carrier's quota for one account. free
+// is the result without a limit.
 func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) map[string]any {
 	t.Helper()
 	batch := spec.TrackBatch

@@ -17,7 +17,7 @@ const (
 	// carrier is asked.
 	subscribeClaim = 10 * time.Minute
 	// indefinite stands for a subscription without an end: it is renewed now
-	// and then all the same.
+	// and then nevertheless.
 	indefinite = 7 * 24 * time.Hour
 )
 

@@ -5,9 +5,9 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// transitDays counts how long the delivered among the parcels took, by lane.
-// The parcels are those whose polling ends, so that each is counted once. Test
-// shipments are left out: they were never sent.
+// transitDays counts how long the delivered parcels took, by route. The parcels
+// are those whose polling ends, so that each is counted once. Test shipments
+// are left out: they were never sent.
 func transitDays(trackingStates []ship.TrackingState, routes map[ship.Subject]store.Route) map[store.Lane]ship.TransitDays {
 	byLane := map[store.Lane]ship.TransitDays{}
 	for _, trackingState := range trackingStates {

@@ -16,7 +16,7 @@ func TestADeliveryIsCountedOnceForItsLane(t *testing.T) {
 	s := b.copy(100, time.Hour)
 	var heard []tracking.Update
 	for i, sh := range shipments[:2] { // the third is on its way
-		// Noon in New York, so many days after it was sent.
+		// Noon in New York, the given number of days after it was sent.
 		at := sh.Order.ShipDate.Time().AddDate(0, 0, 2+i).Add(17 * time.Hour)
 		heard = append(heard, tracking.Update{
 			Subject: ship.Subject{Tenant: b.tenant, ID: sh.ID.Raw()},

@@ -39,8 +39,8 @@ func TestAFormIsSentToTheAccountOfItsPage(t *testing.T) {
 	other := b.account("Elsewhere")
 	b.join(member.Owner, other.ID, member.Owner)
 
-	// One tab has the form of the first account, and another one looks at the
-	// second account meanwhile.
+	// One tab shows the first account's form while another tab shows the second
+	// account.
 	page := b.send(member.Owner, b.home+"/shipments/new", nil).Body.String()
 	action := newShipmentForm.FindStringSubmatch(page)
 	if action == nil {
@@ -114,7 +114,8 @@ func TestTheAccountOfAnotherIsAnAccountThatDoesNotExist(t *testing.T) {
 		t.Errorf("%d routes have an account", checked)
 	}
 
-	// A stream of events answers so that the browser does not connect again.
+	// An event stream answers with a status after which the browser does not
+	// reconnect.
 	if w := b.send(member.Owner, site.ModePath(stranger.ID, false)+"/live", nil); w.Code != http.StatusNoContent {
 		t.Errorf("the stream: %d", w.Code)
 	}

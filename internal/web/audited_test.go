@@ -29,17 +29,17 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// acme is a carrier that accepts everybody.
+// acme is a carrier that accepts any credentials.
 type acme struct{}
 
 func (acme) Check(context.Context) error { return nil }
 
-// auditBench is a bench with a carrier to connect, where the audit log can be
-// shut and all that a change can touch is looked at.
+// auditBench is a bench with a carrier to connect. Its audit log can be made to
+// fail, and everything that a change can affect can be compared.
 type auditBench struct {
 	*bench
 	exec  func(sql string)
-	touch func() string // a hash of all that a change can touch
+	touch func() string // a hash of everything that a change can affect
 }
 
 // touched are the tables that the changes of the dashboard write.
@@ -78,7 +78,7 @@ func newAuditBench(t *testing.T) *auditBench {
 	return b
 }
 
-// entries are those of the account, the newest first.
+// entries returns the account's audit entries, newest first.
 func (b *auditBench) entries() []member.AuditEntry {
 	b.Helper()
 	owner, err := b.web.Member.Authenticate(b.Context(), b.tokens[member.Owner], member.Origin{})
@@ -164,7 +164,8 @@ func (b *auditBench) hookSteps() []auditStep {
 	}
 }
 
-// event is one of a kind that the webhook wants; the log shows what no open transaction can precede.
+// event is of a kind that the webhook subscribes to. The log shows an event
+// only once no open transaction can precede it.
 func (b *auditBench) event() string {
 	b.Helper()
 	for {
@@ -177,7 +178,8 @@ func (b *auditBench) event() string {
 	}
 }
 
-// batches are all, the newest first, with what was begun finished.
+// batches returns all batches, newest first, after the work in progress has
+// finished.
 func (b *auditBench) batches() []batch.Batch {
 	b.Helper()
 	list, _, err := b.web.Batch.Batches(b.Context(), b.tenant(), "", ship.Page{Limit: 10})
@@ -337,7 +339,7 @@ func buttonActions(t *testing.T, path, name string) (values []string) {
 	return values
 }
 
-// A change that the dashboard makes without its step above fails here.
+// A change that the dashboard can make and that has no step above fails here.
 func TestEveryAuditedChangeHasItsStep(t *testing.T) {
 	t.Parallel()
 	b := newAuditBench(t)
@@ -368,7 +370,8 @@ func TestEveryAuditedChangeHasItsStep(t *testing.T) {
 	}
 }
 
-// The page says so before anybody types credentials, and so does the answer.
+// The page says so before anybody types credentials, and the response to the
+// form says it again.
 func TestALiveConnectionNeedsAKeyFromOutsideTheDatabase(t *testing.T) {
 	t.Parallel()
 	b := newAuditBench(t)

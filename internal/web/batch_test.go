@@ -20,7 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// batches wires batches to the bench's own way to ship.
+// batches connects batches to the bench's own shipping service.
 func (b *bench) batches(c site.Config) *batch.Service {
 	return batch.New(batch.Config{
 		Store: b.store, Account: c.Account.Account, Log: c.Log,
@@ -41,7 +41,7 @@ func (b *bench) batches(c site.Config) *batch.Service {
 
 const sampleFile = "Order,Recipient,Street,City,State,Zip,Country,Weight\n1,Ada,500 Main St,Austin,TX,78701,US,2.5\n2,,1 Main St,Austin,TX,78701,US,1\n"
 
-// batch makes a batch that is checked and rated.
+// batch creates a batch whose lines are validated and rated.
 func (b *bench) batch(t ship.Tenant, text string) ship.BatchID {
 	b.Helper()
 	up, err := b.web.Batch.Upload(b.Context(), t, "orders.csv", "Dana", []byte(text))
@@ -242,8 +242,8 @@ func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
 	}
 }
 
-// "Try again" counts what it tries: lines whose order was shipped meanwhile
-// wait for a person instead.
+// "Try again" counts only the lines that it retries: lines whose order has been
+// shipped in the meantime wait for a decision instead.
 func TestTryAgainCountsOnlyWhatItTries(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

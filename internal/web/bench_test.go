@@ -46,7 +46,7 @@ type bench struct {
 	web    *site.Dashboard
 	store  *store.Store
 	owner  ship.Account
-	tokens map[member.Role]string // of people of the account, signed in
+	tokens map[member.Role]string // session tokens of the account's members
 
 	home     string // address of the account's pages in test mode
 	liveHome string // the same in live mode
@@ -63,7 +63,7 @@ func newBench(t testing.TB) *bench {
 	return newBenchOn(t, storetest.URL(t))
 }
 
-// newBenchOn is the dashboard over the database of the address.
+// newBenchOn returns a bench on the database with the given URL.
 func newBenchOn(t testing.TB, database string) *bench {
 	t.Helper()
 	opened, err := store.Open(context.Background(), store.Options{URL: database, Connections: 8})
@@ -123,12 +123,12 @@ func newBenchOn(t testing.TB, database string) *bench {
 	return b
 }
 
-// reference is what the API tells of itself.
+// reference is the API's description of itself.
 var reference = sync.OnceValues(func() ([]httpkit.ReferenceGroup, error) { return api.Reference(testBase) })
 
 const testPassword = "correct horse battery"
 
-// people makes one person of each role and signs them in.
+// people creates one person for each role and signs them in.
 func (b *bench) people() {
 	b.Helper()
 	b.tokens = map[member.Role]string{}
@@ -150,8 +150,8 @@ func (b *bench) people() {
 	}
 }
 
-// send asks for a page as a person of the role; "" is nobody. A form makes it
-// a POST.
+// send requests a page as the person with the role; "" means not signed in.
+// With a form the request is a POST.
 func (b *bench) send(role member.Role, path string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	method, body := http.MethodGet, ""
 	if form != nil {
@@ -189,7 +189,7 @@ func (b *bench) account(name string) ship.Account {
 	return a
 }
 
-// buy makes a shipment of the account in test mode.
+// buy creates a shipment for the account in test mode.
 func (b *bench) buy(a ship.Account, order string, to ship.Address, weight float64) ship.Shipment {
 	b.Helper()
 	got, err := b.web.Shipping.Buy(b.Context(), shipping.BuyInput{
@@ -210,7 +210,7 @@ var people = []ship.Address{
 	{Name: "Mary Jackson", Address1: "400 Broad St", City: "Seattle", State: "WA", Zip: "98109", Country: "US"},
 }
 
-// fill gives the account shipments in every status.
+// fill creates shipments in every status for the account.
 func (b *bench) fill(a ship.Account, n int) []ship.Shipment {
 	b.Helper()
 	var list []ship.Shipment
@@ -234,8 +234,8 @@ func (b *bench) fill(a ship.Account, n int) []ship.Shipment {
 	return list
 }
 
-// upload sends a file as a person of the role, with fields beside it: their
-// names and values.
+// upload sends a file as the person with the role, together with form fields
+// given as names and values.
 func (b *bench) upload(role member.Role, path, field string, file []byte, fields ...string) *httptest.ResponseRecorder {
 	b.Helper()
 	var body bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// withUSPS connects the dashboard to a stand-in of USPS.
+// withUSPS connects the dashboard to a USPS emulator.
 func (b *bench) withUSPS() *carrierkit.Traffic {
 	b.Helper()
 	ledger, err := emulator.OpenLedger("")
@@ -63,7 +63,7 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 		t.Error("other fields are lost")
 	}
 
-	// The right secret is typed, another field is wrong: the secret is kept.
+	// If the secret is right and another field is wrong, the secret is kept.
 	again.Set("client_secret", uspsemulator.ClientSecret)
 	again.Set("mid", "12")
 	page = b.send(member.Owner, b.home+"/connect/usps", again).Body.String()
@@ -73,7 +73,7 @@ func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
 	third := formOn(t, page, "connect")
 	third.Set("mid", uspsemulator.MID)
 
-	// And the sign-in is too old by now.
+	// Now the sign-in is also too old.
 	b.stale()
 	confirm := b.send(member.Owner, b.home+"/connect/usps", third)
 	done := b.send(member.Owner, "/app/confirm", form("password", testPassword, "held", heldOn(t, confirm.Body.String())))

@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 )
 
-// TestLivePagesSpeakOfLiveAlone: nobody takes one mode for the other, and what
-// the sandbox alone has is not offered where labels cost money.
+// TestLivePagesSpeakOfLiveAlone: the two modes cannot be confused, and features
+// that only the sandbox has are not offered where labels cost money.
 func TestLivePagesSpeakOfLiveAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -30,7 +30,8 @@ func TestLivePagesSpeakOfLiveAlone(t *testing.T) {
 	}
 }
 
-// TestWithoutACarrierLivePagesSayWhatToDoFirst looks where somebody begins.
+// TestWithoutACarrierLivePagesSayWhatToDoFirst checks the pages on which a new
+// user starts.
 func TestWithoutACarrierLivePagesSayWhatToDoFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -17,14 +17,14 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// stale makes all sessions older than a step-up accepts.
+// stale ages all sessions beyond what a step-up accepts.
 func (b *bench) stale() {
 	b.Helper()
 	_, err := storetest.Conn(b, b.database).Exec(b.Context(), "UPDATE sessions SET authenticated_at = now() - interval '1 hour'")
 	b.must(err)
 }
 
-// heldOn is the form that a page holds.
+// heldOn returns the form that a page holds.
 func heldOn(t *testing.T, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(`name="held" value="([^"]+)"`).FindStringSubmatch(page)
@@ -34,7 +34,7 @@ func heldOn(t *testing.T, page string) string {
 	return found[1]
 }
 
-// use has later requests of the role sent in the session of the answer.
+// use sends later requests of the role in the session that the response set.
 func (b *bench) use(role member.Role, w *httptest.ResponseRecorder) {
 	b.Helper()
 	for _, cookie := range w.Result().Cookies() {
@@ -92,7 +92,7 @@ func TestAHeldFormIsOfItsSessionAndNobodyElses(t *testing.T) {
 	}
 }
 
-// endpoints are the account's webhooks.
+// endpoints returns the number of the account's webhooks.
 func (b *bench) endpoints() int {
 	b.Helper()
 	list, err := b.web.Webhook.Endpoints(b.Context(), ship.Tenant{Account: b.owner.ID})
@@ -110,7 +110,8 @@ func TestAHeldFormSurvivesTheEndOfTheSession(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 
-	// After the sign-in the person decides: nothing is done by itself.
+	// After the sign-in the person decides; nothing is carried out
+	// automatically.
 	in := b.send("", "/app/login", form("email", "dana@example.com", "password", testPassword, "held", heldOn(t, w.Body.String())))
 	page := in.Body.String()
 	if in.Code != http.StatusOK || !strings.Contains(page, "Submit the form now") || !strings.Contains(page, "Nothing was bought or changed") {
@@ -127,7 +128,7 @@ func TestAHeldFormSurvivesTheEndOfTheSession(t *testing.T) {
 	}
 }
 
-// gate is a way to the database that can be cut.
+// gate is a proxy to the database whose connections can be cut.
 type gate struct {
 	address string
 	mu      sync.Mutex
@@ -176,12 +177,13 @@ func (g *gate) pass(from net.Conn) {
 	g.open = append(g.open, from, to)
 	g.mu.Unlock()
 
-	go func() { io.Copy(to, from); to.Close() }() // ends with either side
+	go func() { io.Copy(to, from); to.Close() }() // ends when either side disconnects
 	io.Copy(from, to)
 	from.Close()
 }
 
-// cut ends all connections, and lets new ones through only if it is open.
+// cut closes all connections. New ones are let through only while the gate is
+// open.
 func (g *gate) cut(closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,7 +214,7 @@ func TestAFormSurvivesAnOutageOfTheDatabase(t *testing.T) {
 
 	g.cut(false)
 	var again *httptest.ResponseRecorder
-	for range 50 { // the pool finds its way back
+	for range 50 { // the pool reconnects
 		again = b.send(member.Developer, "/app/resume", form("held", heldOn(t, page)))
 		if again.Code < 500 {
 			break
@@ -239,7 +241,7 @@ func TestARecipientSeesNothingOfAnOutage(t *testing.T) {
 	noInternals(t, "an outage", page)
 }
 
-// noInternals fails on a page for recipients that shows how the service works,
+// noInternals fails if a page for recipients reveals internals of the service,
 // or that there is a dashboard.
 func noInternals(t *testing.T, what, page string) {
 	t.Helper()
@@ -259,7 +261,8 @@ func noInternals(t *testing.T, what, page string) {
 	}
 }
 
-// withoutMarkup is the text of a page and what readers hear of it.
+// withoutMarkup returns the text of a page, including what a screen reader
+// announces.
 func withoutMarkup(page string) string {
 	page = regexp.MustCompile(`(?s)<(script|style|head)[^>]*>.*?</(script|style|head)>`).ReplaceAllString(page, "")
 	return regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
@@ -352,8 +355,8 @@ func TestARefusedVoidSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A void that a job asks for again is refused with nobody waiting: the page of
-// the shipment and "Needs attention" say so until the label is used.
+// When a job retries a void, nobody is waiting for the carrier's refusal. The
+// shipment's page and "Needs attention" show it until the label is used.
 func TestAVoidThatIsRefusedLaterIsShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// asked writes a request into the journal and returns it.
+// asked writes a request to the journal and returns it.
 func (b *bench) asked(path string, status int, problem string) journal.Request {
 	b.Helper()
 	t := ship.Tenant{Account: b.owner.ID}

@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 )
 
-// keptOn checks that a page has every value of a form that could not be
-// served, and returns the form as it is sent again.
+// keptOn checks that a page keeps every value of a form that could not be
+// served, and returns the form that would be sent again.
 func keptOn(t *testing.T, page string, sent url.Values) url.Values {
 	t.Helper()
 	kept := formOn(t, page, "kept")
@@ -35,7 +35,7 @@ func TestAFormSurvivesTheEndOfTheSession(t *testing.T) {
 	}
 	kept := keptOn(t, w.Body.String(), sent)
 
-	// Rates that are asked for by themselves leave the page as it is.
+	// A failed background request for rates leaves the page as it is.
 	part := b.send(member.Shipper, b.home+"/shipments/rates", sent, "HX-Request", "true")
 	if part.Header().Get("HX-Redirect") != "" || part.Header().Get("HX-Reswap") != "none" || !strings.Contains(part.Header().Get("X-Problem"), "session") {
 		t.Errorf("rates lead away from the form: %v", part.Header())

@@ -30,9 +30,9 @@ func largeBook(salt string, version int) (b routing.Book) {
 	return b
 }
 
-// TestTheLargestBookIsQuick holds pages of 500 rules to three times what they
-// are to take, 100 ms, of a processor: the clock would count what else the
-// machine does.
+// TestTheLargestBookIsQuick limits pages with 500 rules to three times their
+// target of 100 ms. It measures processor time, because wall-clock time would
+// include whatever else the machine is doing.
 func TestTheLargestBookIsQuick(t *testing.T) {
 	b := newBench(t)
 	b.largeBooks(t.Name())
@@ -58,7 +58,8 @@ func TestTheLargestBookIsQuick(t *testing.T) {
 	}))
 }
 
-// largeBooks publishes one and leaves a draft in which every rule is another.
+// largeBooks publishes a large book, and saves a draft in which every rule is
+// different.
 func (b *bench) largeBooks(salt string) {
 	b.Helper()
 	tenant := ship.Tenant{Account: b.owner.ID}
@@ -70,7 +71,7 @@ func (b *bench) largeBooks(salt string) {
 	b.must(err)
 }
 
-// processorTime is what the program took of the processors meanwhile.
+// processorTime returns the processor time that the program has used so far.
 func processorTime(t *testing.T, do func()) time.Duration {
 	t.Helper()
 	used := func() time.Duration {

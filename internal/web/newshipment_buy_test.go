@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/parts"
 )
 
-// boughtBy reads the shipment that a form's answer leads to.
+// boughtBy reads the shipment that the response to a form redirects to.
 func (b *bench) boughtBy(location string) ship.Shipment {
 	b.Helper()
 	path, _, _ := strings.Cut(location, "?")
@@ -101,8 +101,8 @@ func TestAVoidedOrFailedShipmentIsNoReasonToAsk(t *testing.T) {
 	}
 }
 
-// abroadForm is a shipment of two parcels to Germany, with all that the form
-// can say.
+// abroadForm returns a shipment of two parcels to Germany with every field of
+// the form filled in.
 func abroadForm() url.Values {
 	return form("once", parts.NewPurchaseKey(), "country", "DE", "name", "Konrad Zuse", "company", "Zuse KG", "address1", "Friedrichstr. 43", "city", "Berlin", "zip", "10969",
 		"phone", "+49301234567", "email", "konrad@example.com", "recipientType", "consumer", "residential", "1",
@@ -167,7 +167,7 @@ func TestAShipmentOfSeveralParcelsAbroadIsBoughtInTheDashboard(t *testing.T) {
 		t.Errorf("two parcels are not two sheets: %s", print)
 	}
 
-	// A copy has all of it.
+	// A copy keeps all of these fields.
 	copied := formOn(t, b.send(member.Shipper, b.home+"/shipments/new?from="+string(sh.ID), nil).Body.String(), "new")
 	for name, want := range map[string]string{
 		"parcel.1.weight": "4", "parcel.1.weightUnit": "lb", "insured": "120.50", "insuredCurrency": "USD", "incoterm": "DDP", "currency": "EUR",

@@ -103,7 +103,7 @@ func TestAParcelAbroadIsDeclared(t *testing.T) {
 	}
 }
 
-// TestATerritoryIsDeclared: the United States have a customs border to some of
+// TestATerritoryIsDeclared: the United States has a customs border with some of
 // their own territories.
 func TestATerritoryIsDeclared(t *testing.T) {
 	t.Parallel()

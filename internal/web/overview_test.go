@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// rolled counts all shipments, as the worker does.
+// rolled updates the counts of all shipments, as the worker does.
 func (b *bench) rolled() {
 	b.Helper()
 	for {
@@ -56,7 +56,7 @@ func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.must(b.store.Move(t.Context(), b.buy(b.owner, "other", people[1], 1), ship.StateVoiding))
-	for range 300 { // the log shows what no open transaction can precede
+	for range 300 { // the log shows an event only once no open transaction can precede it
 		b.rolled()
 		if a, err := b.web.Shipping.Attention(t.Context(), sh.Tenant); err != nil || a.Exceptions > 0 {
 			break
@@ -116,7 +116,7 @@ func TestDownloadsHoldTheWholeList(t *testing.T) {
 	b := newBench(t)
 	b.fill(b.owner, 9)
 	lines := func(path string) int { return strings.Count(b.send(member.Owner, path, nil).Body.String(), "\r\n") - 1 }
-	for range 300 { // the log shows what no open transaction can precede
+	for range 300 { // the log shows an event only once no open transaction can precede it
 		if lines(b.home+"/events.csv?type=shipment.created") == 9 {
 			break
 		}

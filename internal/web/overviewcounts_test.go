@@ -16,8 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// settle finds out at once what became of an open purchase, as the job does
-// after its waits.
+// settle resolves an open purchase at once, as the job does after its backoff.
 func (b *bench) settle(sh ship.Shipment, want ship.State) {
 	b.Helper()
 	impatient := b.shippingWith(shipping.Waits{Settle: 1, Look: 1, Rebuy: 1, Review: 1, Answer: time.Second})
@@ -33,7 +32,7 @@ func (b *bench) settle(sh ship.Shipment, want ship.State) {
 	}
 }
 
-// to is a recipient whose name makes the sandbox fail in a certain way.
+// to returns a recipient whose name makes the sandbox fail in a certain way.
 func to(name string) ship.Address {
 	address := people[0]
 	address.Name = name
@@ -54,7 +53,7 @@ func (b *bench) inEveryState() {
 		_, err := b.web.Tracking.Advance(b.Context(), tenant, sh.ID, status, "")
 		b.must(err)
 	}
-	for range 8 { // a step of its life at a time, to the scan that nobody knows
+	for range 8 { // one step at a time, up to the scan that no status table knows
 		unmapped := b.buy(b.owner, "unmapped", to("FAULT UNMAPPED"), 1)
 		for range 8 {
 			if _, err := b.web.Tracking.Advance(b.Context(), tenant, unmapped.ID, "", ""); err != nil {
@@ -78,7 +77,7 @@ func (b *bench) inEveryState() {
 	b.settle(b.buy(b.owner, "review", to("FAULT NO CONFIRMATION"), 1), ship.StateNeedsReview)
 	b.settle(b.buy(b.owner, "failed", to("FAULT TIMEOUT"), 1), ship.StateFailed)
 
-	// Its order was shipped again since, so nobody needs to do anything.
+	// Its order has been shipped again since, so it needs no attention.
 	b.settle(b.buy(b.owner, "failed and shipped", to("FAULT TIMEOUT"), 1), ship.StateFailed)
 	b.buy(b.owner, "failed and shipped", people[0], 1)
 }
@@ -90,7 +89,7 @@ type shownCount struct {
 	list  string
 }
 
-// countsOn are the numbers of a page that are links, or stand beside one.
+// countsOn returns the numbers on a page that are links, or stand beside one.
 func countsOn(t *testing.T, page string) (list []shownCount) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -101,7 +100,7 @@ func countsOn(t *testing.T, page string) (list []shownCount) {
 		class := strings.Fields(attribute(node, "class"))
 		switch {
 		case node.Data == "a" && contains(class, "tile"):
-			// Money and percentages are no counts of a list.
+			// Money and percentages do not count the items of a list.
 			if n, err := strconv.Atoi(strings.ReplaceAll(textOf(find(node, "b")), ",", "")); err == nil {
 				list = append(list, shownCount{textOf(find(node, "span")), n, attribute(node, "href")})
 			}
@@ -152,7 +151,7 @@ func find(node *html.Node, tag string) *html.Node {
 	return nil
 }
 
-// last is the last child of node with the tag.
+// last returns the last child of node with the tag.
 func last(node *html.Node, tag string) (found *html.Node) {
 	for x := range node.ChildNodes() {
 		if x.Type == html.ElementNode && x.Data == tag {
@@ -217,8 +216,8 @@ func TestEveryCountOnTheOverviewIsTheLengthOfItsList(t *testing.T) {
 	}
 }
 
-// untilCounted waits until the log shows all events and they are counted: it
-// shows what no open transaction can precede.
+// untilCounted waits until the log shows all events and they are counted. The
+// log shows an event only once no open transaction can precede it.
 func (b *bench) untilCounted() {
 	b.Helper()
 	tenant := ship.Tenant{Account: b.owner.ID}
@@ -290,7 +289,8 @@ func TestAFailedPurchaseNeedsAttentionWithItsReason(t *testing.T) {
 		}
 	}
 
-	// The order is bought again to somebody who can be reached: it is dealt with.
+	// The order is shipped again to an address that works, so it no longer
+	// needs attention.
 	values := formOn(t, b.send(member.Shipper, again, nil).Body.String(), "new")
 	values.Set("name", "Ada Lovelace")
 	if w := b.send(member.Shipper, b.home+"/shipments", values); w.Code != http.StatusSeeOther {

@@ -36,8 +36,8 @@ func table(config Config) []site.Route {
 	)
 }
 
-// noPage answers for addresses that do not exist. Recipients of parcels are not
-// shown that there is a dashboard.
+// noPage answers for addresses that do not exist. Recipients of parcels must
+// not learn that there is a dashboard.
 func noPage(v *site.Visit) error {
 	if strings.HasPrefix(v.Request.URL.Path, "/track") {
 		return trackpage.NoParcel(v, http.StatusNotFound, "missing")

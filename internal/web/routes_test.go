@@ -17,14 +17,14 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// A row says what a route answers to those who may: with things of their own
-// account, and with the other account's.
+// A row says what a route answers to a person who is allowed to use it: for
+// objects of their own account, and for objects of another account.
 type row struct {
 	route string // method and path of the table
-	id    string // in the path; what it means is looked up in the account's things
+	id    string // placeholder in the path, resolved from the account's objects
 	form  url.Values
 	own   int
-	other int // 0: the route names no thing
+	other int // 0 if the route names no object
 }
 
 func form(pairs ...string) url.Values {
@@ -35,8 +35,8 @@ func form(pairs ...string) url.Values {
 	return f
 }
 
-// rows has one for every route that needs a sign-in. A new page without its
-// row fails.
+// rows has one row for every route that needs a sign-in. The test fails for a
+// new page that has none.
 var rows = []row{
 	{"GET /{$}", "", nil, 303, 0},
 	{"GET /app", "", nil, 303, 0},
@@ -155,11 +155,11 @@ var rows = []row{
 	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
-// things are of one account.
+// things returns the objects of one account.
 func (b *bench) things(a ship.Account) map[string]string {
 	b.Helper()
 	t := ship.Tenant{Account: a.ID}
-	old, err := b.web.Webhook.Endpoints(b.Context(), t) // an account may have only so many
+	old, err := b.web.Webhook.Endpoints(b.Context(), t) // the number of them in an account is limited
 	b.must(err)
 	for _, e := range old {
 		b.must(b.web.Webhook.Delete(b.Context(), t, e.ID))
@@ -175,7 +175,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 	sh := b.buy(a, "77", people[0], 1)
 	list, _, err := b.web.Webhook.Recent(b.Context(), t, "", nil, 1)
 	for ; err == nil && len(list) == 0; list, _, err = b.web.Webhook.Recent(b.Context(), t, "", nil, 1) {
-		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
+		time.Sleep(10 * time.Millisecond) // the log shows an event only once no open transaction can precede it
 	}
 	b.must(err)
 	box, err := b.web.Account.AddBox(b.Context(), t, "small", ship.Dimensions{Length: 1, Width: 1, Height: 1}, ship.DefaultUnits)
@@ -189,7 +189,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 	}
 }
 
-// ends is 1 for what ends the sessions: it comes last.
+// ends is 1 for a route that ends the sessions, which therefore comes last.
 func (r row) ends() int {
 	if r.route == "POST /app/logout" {
 		return 1
@@ -197,7 +197,8 @@ func (r row) ends() int {
 	return 0
 }
 
-// path is the address of the route in the account, with the account's things.
+// path returns the address of the route in the account, with the account's
+// objects.
 func (r row) path(account ship.AccountID, things map[string]string) string {
 	_, path, _ := strings.Cut(r.route, " ")
 	id := things[r.id]
@@ -227,7 +228,7 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 		}
 		delete(actions, r.route)
 		w := b.send("", r.path(b.owner.ID, nil), r.form)
-		asked := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), `action="/app/login"`) // with the form, for afterwards
+		asked := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), `action="/app/login"`) // holds the form until afterwards
 		if !asked && (w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/app/login")) {
 			t.Errorf("%s to nobody: %d %s", r.route, w.Code, w.Header().Get("Location"))
 		}

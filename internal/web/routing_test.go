@@ -18,7 +18,7 @@ import (
 
 var markIn = regexp.MustCompile(`name="mark" value="([^"]+)"`)
 
-// mark is that of the draft, as the page has it.
+// mark returns the version mark of the draft that the form carries.
 func (b *bench) mark() string {
 	b.Helper()
 	m := markIn.FindStringSubmatch(b.send(member.Owner, b.home+"/routing/rule", nil).Body.String())
@@ -99,7 +99,7 @@ func TestAWrongRuleIsToldWhereItIsWrong(t *testing.T) {
 			t.Errorf("%v: %d, without %q", tc.form, w.Code, tc.want)
 		}
 		if tc.form[0] == "name" {
-			continue // is not written yet, while typing
+			continue // is not typed yet
 		}
 		f := form(append([]string{"kind", "choose"}, tc.form...)...)
 		if w := b.send(member.Owner, b.home+"/routing/rule/check", f); w.Code != http.StatusOK || !strings.Contains(strings.ToLower(w.Body.String()), strings.ToLower(tc.want)) {
@@ -111,8 +111,8 @@ func TestAWrongRuleIsToldWhereItIsWrong(t *testing.T) {
 	}
 }
 
-// TestNamesOfRulesNeverRun shows names, conditions, notes and sheets that
-// would be programs on pages that forget to escape.
+// TestNamesOfRulesNeverRun shows names, conditions, notes and sheets that would
+// run as scripts on a page that forgets to escape them.
 func TestNamesOfRulesNeverRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

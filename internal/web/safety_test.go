@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// vectors are texts that become programs where a page forgets to escape.
+// vectors are texts that run as scripts if a page forgets to escape them.
 var vectors = []string{
 	`<script>alert(1)</script>`, `"><script>alert(1)</script>`, `'><img src=x onerror=alert(1)>`, `<svg onload=alert(1)>`, `javascript:alert(1)`,
 	`" onmouseover="alert(1)`, `' onfocus='alert(1)' autofocus='`, `</title><script>alert(1)</script>`, `</textarea><script>alert(1)</script>`,
@@ -31,7 +31,7 @@ var vectors = []string{
 	`<scr<script>ipt>alert(1)</scr</script>ipt>`, `<IMG """><SCRIPT>alert("1")</SCRIPT>">`, `<a onclick=alert(1)//`,
 }
 
-// inert fails on a page that runs what it should show.
+// inert fails if a page would run a text that it should only show.
 func inert(t *testing.T, name, page string) {
 	t.Helper()
 	z := html.NewTokenizer(strings.NewReader(page))

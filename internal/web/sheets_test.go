@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// prices is a small sheet.
+// prices returns a small sheet.
 func prices(service string, price int) string {
 	return fmt.Sprintf("[sheet]\ncurrency,USD\n[zones]\nzone,country\n1,US\n[rates]\nservice,up to,zone 1\n%s,150 lb,%d.00\n", service, price)
 }
@@ -51,7 +51,7 @@ func TestRateSheetsAreFoundByNameAndCarrier(t *testing.T) {
 		b.must(err)
 	}
 	for query, want := range map[string][2]bool{"": {true, true}, "?q=USPS": {false, true}, "?state=ups": {true, false}, "?cursor=ups-2026": {false, true}} {
-		for range 2 { // the second time what is in them is remembered
+		for range 2 { // the second time from the cache
 			page := b.send(member.Owner, b.home+"/rate-sheets"+query, nil).Body.String()
 			if got := [2]bool{strings.Contains(page, "/rate-sheets/ups-2026\""), strings.Contains(page, "/rate-sheets/usps-2026\"")}; got != want {
 				t.Errorf("%s: %v, want %v", query, got, want)

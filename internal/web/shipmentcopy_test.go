@@ -116,8 +116,8 @@ func TestACopyOfAShipmentFillsInTheForm(t *testing.T) {
 		}
 	}
 
-	// The form is complete: with the answer to the question whether the order
-	// is to be shipped again, it buys the same parcel.
+	// The form is complete: once the person confirms that the order is to be
+	// shipped again, it buys the same parcel.
 	again.Set("again", string(got.Shipment.ID))
 	w := b.send(member.Shipper, b.home+"/shipments", again)
 	if w.Code != http.StatusSeeOther {
@@ -170,8 +170,8 @@ func TestAVoidedShipmentExpectsNoDelivery(t *testing.T) {
 	}
 }
 
-// A viewer sees shipments, and no label of them: not on the page, not as a
-// file, and not by an address that they were given.
+// A viewer sees shipments but never their labels: not on the page, not as a
+// file, and not through a link that somebody passed on.
 func TestAViewerCannotPrint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

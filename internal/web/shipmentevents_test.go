@@ -32,11 +32,11 @@ func TestAVoidElsewhereReachesTheOpenPage(t *testing.T) {
 		t.Fatal("no room")
 	}
 	defer leave()
-	time.Sleep(1300 * time.Millisecond) // the hub has seen it as it was
+	time.Sleep(1300 * time.Millisecond) // the hub has seen the earlier state
 	for len(page) > 0 {
 		<-page
 	}
-	for _, x := range []ship.Shipment{other, sh} { // as the API or another copy of the program does it
+	for _, x := range []ship.Shipment{other, sh} { // as the API or another copy of the program would do it
 		_, err := b.web.Shipping.Void(b.Context(), x.Tenant, x.ID)
 		b.must(err)
 	}

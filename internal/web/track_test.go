@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// trackPathOf is the path of the parcel's public page.
+// trackPathOf returns the path of the parcel's public page.
 func (b *bench) trackPathOf(sh ship.Shipment) string {
 	return b.web.Tracking.PagePath(sh.Tenant, sh.ID)
 }
@@ -101,7 +101,7 @@ func TestOneAddressCannotTryManyTokens(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	last := 0
-	const burst = 100 // as many as one address may ask for at once
+	const burst = 100 // the burst that one address is allowed
 	for range burst + 2 {
 		last = b.send("", "/track/x", nil).Code
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// TestFirstPageIsLight adds up what a first visit moves: the page, and its
-// files as they are compressed.
+// TestFirstPageIsLight adds up what a first visit transfers: the page and its
+// files, compressed.
 func TestFirstPageIsLight(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// TestWhatRoutingStoresIsEnoughToTell buys by a rule and looks at the page.
+// TestWhatRoutingStoresIsEnoughToTell buys with a rule and checks the
+// explanation on the page.
 func TestWhatRoutingStoresIsEnoughToTell(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

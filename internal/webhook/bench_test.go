@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the sink of a benchmark, so that what the
-// sink costs is not counted.
+// TestMain lets the test binary act as the sink of a benchmark, so that the
+// cost of the sink is not measured.
 func TestMain(m *testing.M) {
 	if os.Getenv("WEBHOOK_SINK") == "" {
 		os.Exit(m.Run())
@@ -69,7 +69,7 @@ func processTime() time.Duration {
 }
 
 // together runs do from eight goroutines, b.N times in all, and reports the
-// processor time of one.
+// processor time per call.
 func together(b *testing.B, do func() bool) {
 	b.Helper()
 	b.ReportAllocs()

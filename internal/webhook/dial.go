@@ -25,7 +25,7 @@ type dialer struct {
 	onConnect func(netip.AddrPort) error // called with each address that is about to be connected to; for tests
 }
 
-// conn is a connection with how long it took to make.
+// conn is a connection, with the time it took to establish.
 type conn struct {
 	net.Conn
 	dns, connect time.Duration

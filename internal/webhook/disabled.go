@@ -8,10 +8,11 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// NotifyOwners writes to the people of accounts whose endpoints were disabled
-// because they failed. Each endpoint is reported once; twice if this process
-// dies between the mail and its record. Without a mail server nobody is
-// notified here: the dashboard shows it, and so do the operator's diagnostics.
+// NotifyOwners sends mail to the members of accounts whose endpoints were
+// disabled because they failed. Each endpoint is reported once, or twice if
+// this process dies between the mail and its record. Without a mail server
+// nobody is notified here: the dashboard shows it, and so do the operator's
+// diagnostics.
 func (s *Service) NotifyOwners(ctx context.Context) error {
 	if s.mail == nil {
 		return nil

@@ -61,7 +61,7 @@ type slot struct {
 
 const (
 	leaseTime   = 10 * time.Second
-	seenTime    = 5 * time.Second // a copy that is silent for longer has no share
+	seenTime    = 5 * time.Second // a copy that is silent for longer gets no share
 	renewEvery  = 2 * time.Second
 	listEvery   = 30 * time.Second // how often deleted endpoints are looked for
 	pollBusy    = 10 * time.Millisecond
@@ -74,7 +74,7 @@ const (
 	slowAfter   = 2 * time.Second // an attempt that takes longer leaves the fast pool
 	lagAfter    = time.Second     // the slot's cursor waits no longer for an attempt
 	quietTime   = 5 * time.Second // how often a cursor is written when nothing was sent
-	manyQueues  = 5000            // with more, the targets of quiet endpoints are closed
+	manyQueues  = 5000            // above this number, the targets of idle endpoints are closed
 	fastPermits = 512
 	slowPermits = 256
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// tables are what is written down, as the statements of the store leave it.
+// tables model the database, as the statements of the store leave it.
 type tables struct {
 	slots     map[int]store.SlotLease
 	endpoints map[ship.EndpointID]store.Endpoint
@@ -39,7 +39,7 @@ func (t *tables) clone() *tables {
 	return &tables{maps.Clone(t.slots), maps.Clone(t.endpoints), maps.Clone(t.rows), maps.Clone(t.attempts)}
 }
 
-// record is store.Record. It reports false when the slot is somebody else's.
+// record is store.Record. It reports false when another process owns the slot.
 func (t *tables) record(r store.Record) bool {
 	slot := t.slots[r.Lease.Slot]
 	if slot.Token != r.Lease.Token {
@@ -85,12 +85,13 @@ func (t *tables) recordEndpoint(e store.EndpointRecord) {
 	}
 }
 
-// stageModel is a dispatcher on those tables, and what the endpoints have got.
+// stageModel is a dispatcher on those tables, and what the endpoints have
+// received.
 type stageModel struct {
 	t       *rapid.T
 	log     []store.LogHead
 	now     *tables
-	disk    *tables // what a crash of the database leaves
+	disk    *tables // what is left after a crash of the database
 	d       *Dispatcher
 	air     []*attempt
 	got     map[delivery]bool
@@ -133,7 +134,7 @@ func (m *stageModel) start() {
 	m.take(1)
 }
 
-// take has the process serve a slot.
+// take makes the process serve a slot.
 func (m *stageModel) take(n int) {
 	lease := m.now.slots[n]
 	lease.Token++
@@ -261,8 +262,8 @@ func (m *stageModel) end(ok bool) {
 	m.d.finish(s, a)
 }
 
-// record writes down what was done, with one of the outcomes that this can
-// have: done, not done, done but not known to be.
+// record writes the outcomes to the tables. The write itself may succeed, fail,
+// or succeed without the process learning of it.
 func (m *stageModel) record(outcome int) {
 	for _, n := range slices.Sorted(maps.Keys(m.d.slots)) {
 		r, ok := m.d.collect(n)
@@ -288,7 +289,7 @@ func (m *stageModel) record(outcome int) {
 	}
 }
 
-// lag has what an endpoint has in flight take long.
+// lag makes the attempts in flight of an endpoint take long.
 func (m *stageModel) lag() {
 	for _, q := range m.queues() {
 		if len(q.inFlight) > 0 && m.pick(2, "lags") == 0 {
@@ -299,7 +300,7 @@ func (m *stageModel) lag() {
 	}
 }
 
-// die ends the process: what was in flight may have arrived.
+// die kills the process: attempts in flight may or may not have arrived.
 func (m *stageModel) die() {
 	for _, s := range m.air {
 		if m.pick(2, "arrived") == 0 {
@@ -309,7 +310,7 @@ func (m *stageModel) die() {
 	m.start()
 }
 
-// handOver has another copy take a slot and give it back.
+// handOver makes another copy take a slot and give it back.
 func (m *stageModel) handOver() {
 	n := m.pick(modelSlots, "slot")
 	if m.d.slots[n] == nil {
@@ -322,7 +323,7 @@ func (m *stageModel) handOver() {
 	m.flush()
 }
 
-// cursor is where a process that starts now would go on from.
+// cursor returns where a process that starts now would continue.
 func (t *tables) cursor(e store.Endpoint) store.Position {
 	if e.Joining {
 		return e.Cursor
@@ -398,8 +399,8 @@ func (m *stageModel) refresh() {
 	}
 }
 
-// check is the promise: whatever dies now, what is written down leads to every
-// event that an endpoint has not got.
+// check checks the guarantee: whatever dies now, the tables lead to every event
+// that an endpoint has not received.
 func (m *stageModel) check(*rapid.T) {
 	for what, t := range map[string]*tables{"the tables": m.now, "the disk": m.disk} {
 		for id, e := range t.endpoints {

@@ -69,8 +69,8 @@ func (o *outage) fire(attempts []attempt) {
 	}
 }
 
-// step does all there is to do at this moment, and reports whether that was
-// anything.
+// step does everything that is due at this moment, and reports whether there
+// was anything to do.
 func (o *outage) step() bool {
 	q := o.d.queues[o.endpoint]
 	from := o.d.common
@@ -138,8 +138,8 @@ func (o *outage) probe() bool {
 	return true
 }
 
-// waiting is the event to probe with, and what is after the cursor: the
-// oldest, the newest, then in turn.
+// waiting returns the event to probe with and the events after the cursor.
+// Probes use the oldest, the newest, then each in turn.
 func (o *outage) waiting(e store.Endpoint) (store.Position, []store.LogHead) {
 	var all []store.Position
 	for _, row := range o.now.rows {
@@ -156,7 +156,7 @@ func (o *outage) waiting(e store.Endpoint) (store.Position, []store.LogHead) {
 	return all[max(e.Probe-1, 0)%len(all)], behind
 }
 
-// run lets the time pass until the events are written and a while more.
+// run lets time pass until the events are recorded, and a while longer.
 func (o *outage) run(events int, more time.Duration) {
 	for {
 		for o.step() {

@@ -41,7 +41,7 @@ func (s *stage) service() *Service {
 	return New(Config{Store: s.store, Box: box, Sender: sender, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler)})
 }
 
-// run starts a dispatcher and returns how to end it.
+// run starts a dispatcher and returns a function that stops it.
 func (s *stage) run() (stop func()) {
 	d := NewDispatcher(s.service(), nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -61,7 +61,7 @@ func (s *stage) endpoint(url string) Endpoint {
 	return e
 }
 
-// record makes shipments, each with its two events, and returns the events.
+// record creates shipments, each with its two events, and returns the events.
 func (s *stage) record(shipments int) []string {
 	s.t.Helper()
 	var ids []string

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer answers the questions of a test.
+// nameServer answers the DNS queries of a test.
 type nameServer struct {
 	mu      sync.Mutex
 	answers map[string][]netip.Addr // by name
@@ -76,7 +76,7 @@ func (n *nameServer) reply(question []byte) []byte {
 		m.RCode = dnsmessage.RCodeNameError
 	}
 	for _, a := range addresses {
-		h := dnsmessage.ResourceHeader{Name: dnsmessage.MustNewName(name + "."), Class: dnsmessage.ClassINET} // for no time at all
+		h := dnsmessage.ResourceHeader{Name: dnsmessage.MustNewName(name + "."), Class: dnsmessage.ClassINET} // with a TTL of zero
 		switch {
 		case a.Is4() && q.Type == dnsmessage.TypeA:
 			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})

@@ -40,7 +40,7 @@ type Endpoint struct {
 	LastSuccessAt  time.Time
 }
 
-// CreatedAt is when the endpoint was created.
+// CreatedAt returns when the endpoint was created.
 func (e Endpoint) CreatedAt() time.Time { return e.ID.Raw().Time() }
 
 // Settings are what a client can set of an endpoint; nil leaves a setting as it
@@ -54,7 +54,7 @@ type Settings struct {
 	Enabled     *bool
 }
 
-// action is what the audit log calls the change.
+// action returns what the audit log calls the change.
 func (set Settings) action() string {
 	changesMore := set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil
 	switch {
@@ -115,8 +115,9 @@ func (s *Service) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointI
 	return s.view(row)
 }
 
-// Update changes an endpoint. One that is disabled keeps its pending events;
-// enabled again, it continues from there, as far back as the log reaches.
+// Update changes an endpoint. A disabled endpoint keeps its pending events.
+// Once it is enabled again, it continues from there, as far back as the log
+// reaches.
 func (s *Service) Update(ctx context.Context, t ship.Tenant, id ship.EndpointID, set Settings) (Endpoint, error) {
 	changed, err := s.store.ChangeEndpoint(ctx, t, id, set.action(), func(row *store.Endpoint) error {
 		if err := s.apply(row, set); err != nil {
@@ -180,7 +181,7 @@ func notFound(err error) error {
 	return err
 }
 
-// view is a stored endpoint as its owner sees it.
+// view returns a stored endpoint as its owner sees it.
 func (s *Service) view(row store.Endpoint) (Endpoint, error) {
 	endpoint := Endpoint{
 		ID:             row.ID,

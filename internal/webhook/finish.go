@@ -48,8 +48,8 @@ func (d *Dispatcher) openTarget(q *queue) (target *Target, err error) {
 	return q.target, err
 }
 
-// unsentResult is the result of an attempt that could not be made through no
-// fault of the endpoint: the event stays on the schedule.
+// unsentResult returns the result of an attempt that could not be made through
+// no fault of the endpoint: the event stays on the schedule.
 func (d *Dispatcher) unsentResult(attempt *attempt, err error) *Attempt {
 	endpoint := &attempt.queue.endpoint
 	if err != nil {
@@ -291,8 +291,8 @@ func (d *Dispatcher) record(ctx context.Context) error {
 	return nil
 }
 
-// markWritten notes that the rows of the schedule say what became of their
-// deliveries.
+// markWritten notes that the outcomes of deliveries are recorded in the rows of
+// the schedule.
 func (d *Dispatcher) markWritten(record store.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -424,8 +424,8 @@ func (d *Dispatcher) restore(number int, record store.Record) {
 	}
 }
 
-// retryTrigger is the reason for a due retry: a row without an attempt was put
-// on the schedule by a user who asked for it.
+// retryTrigger returns the reason for a due retry: a row without an attempt was
+// put on the schedule by a user who asked for it.
 func retryTrigger(retry *store.Retry) string {
 	if retry.Attempts == 0 {
 		return TriggerManual

@@ -194,7 +194,7 @@ func (d *Dispatcher) loadDelivered(ctx context.Context, q *queue) error {
 	}
 
 	if since.Before(from) {
-		from = since // the cursor is ahead of the time, or stands on no event
+		from = since // the cursor is in the future, or not on an event
 	}
 	delivered, err := d.store.DeliveredSince(ctx, q.endpoint.Tenant, q.endpoint.ID, from)
 	if err != nil {
@@ -271,7 +271,7 @@ func (d *Dispatcher) takeReady(q *queue, now time.Time, attempts *[]attempt) boo
 	}
 }
 
-// trigger is the reason for an attempt with an event of the log.
+// trigger returns the reason for an attempt with an event of the log.
 func (q *queue) trigger() string {
 	switch {
 	case q.delivered != nil:

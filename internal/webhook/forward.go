@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Forwarder posts events to a program of the user who runs it, signed like
-// any delivery. It asks no Policy: unlike an endpoint, the address is the
-// caller's own. It is safe for concurrent use.
+// A Forwarder posts events to a program of the user who runs the command,
+// signed like any delivery. It asks no Policy: unlike an endpoint, the address
+// is the caller's own. It is safe for concurrent use.
 type Forwarder struct {
 	url    string
 	secret string
@@ -23,8 +23,8 @@ type Forwarder struct {
 	http   *http.Client
 }
 
-// NewForwarder returns a forwarder that posts to an address. An empty secret
-// makes a new one.
+// NewForwarder returns a forwarder that posts to an address. If the secret is
+// empty, a new one is generated.
 func NewForwarder(address, secret string) (*Forwarder, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
@@ -55,7 +55,7 @@ func NewForwarder(address, secret string) (*Forwarder, error) {
 	}, nil
 }
 
-// Secret is what the program verifies signatures with.
+// Secret returns what the program verifies signatures with.
 func (f *Forwarder) Secret() string { return f.secret }
 
 // Post sends an event once and returns the status of the answer. It returns an

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// hostile are endpoints that try to hold the sender or to fill it, by what
-// becomes of an attempt.
+// hostile are endpoints that try to block the sender or exhaust its memory, by
+// the outcome of an attempt.
 func hostile(t testing.TB) map[string]struct {
 	url     string
 	outcome string
@@ -117,8 +117,8 @@ func TestHostileEndpointsCostLittle(t *testing.T) {
 	}
 	all.Wait()
 	runtime.ReadMemStats(&after)
-	// The sinks of the test allocate too, but no answer of 500 MB, 128 MB
-	// inflated or without an end may show.
+	// The sinks of the test allocate too, but a response of 500 MB, of 128 MB
+	// once inflated, or without an end must not show up.
 	if grown := int64(after.TotalAlloc-before.TotalAlloc) >> 20; grown > 32 {
 		t.Errorf("%d MB were allocated for %d attempts", grown, 2*len(endpoints))
 	}

@@ -28,8 +28,8 @@ type Mailer struct {
 
 // NewMailer returns a mailer to the server, which is
 // smtp://user:password@host:587, or smtps:// for TLS from the first byte. Over
-// smtp:// the connection is encrypted if the server can, and a password goes
-// over an encrypted one or to this machine alone.
+// smtp:// the connection is encrypted if the server can, and a password is sent
+// only over an encrypted connection or to this machine.
 func NewMailer(server *url.URL, from *mail.Address) *Mailer {
 	m := &Mailer{
 		host:     server.Hostname(),
@@ -49,8 +49,8 @@ func NewMailer(server *url.URL, from *mail.Address) *Mailer {
 	return m
 }
 
-// Send sends a text to all addresses in one message. With a nil error it was
-// sent; with another it may have been.
+// Send sends a text to all addresses in one message. If the error is nil it was
+// sent; otherwise it may have been.
 func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
@@ -94,7 +94,7 @@ func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
 		return nil, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		_ = connection.SetDeadline(deadline) // net/smtp knows no context
+		_ = connection.SetDeadline(deadline) // net/smtp does not support contexts
 	}
 
 	settings := &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}
@@ -121,7 +121,7 @@ func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
 	return client, nil
 }
 
-// message is the text with its header.
+// message returns the text with its header.
 func (m *Mailer) message(to []string, subject, text string) []byte {
 	var b strings.Builder
 

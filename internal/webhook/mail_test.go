@@ -15,15 +15,15 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// letter is what a server was given.
+// letter is a message that a server received.
 type letter struct {
 	from string
 	to   []string
 	data string
 }
 
-// mailServer is an SMTP server for one message; refuse is a command that it answers
-// with no.
+// mailServer returns an SMTP server for one message; refuse is a command that
+// it rejects.
 func mailServer(t *testing.T, refuse string) (address string, got <-chan letter) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,7 +23,7 @@ import (
 const (
 	OutcomeDelivered  = "delivered"               // answered 2xx
 	OutcomeFailed     = "failed"                  // answered something else
-	OutcomeNotAllowed = "destination_not_allowed" // the address is not one to send to
+	OutcomeNotAllowed = "destination_not_allowed" // sending to the address is not allowed
 	OutcomeTimeout    = "timeout"                 // did not answer in time
 	OutcomeDNS        = "dns"                     // the host name could not be resolved
 	OutcomeConnect    = "connect"                 // nothing listens there
@@ -86,7 +86,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// responseHead is the status line and the header of an answer, sorted and
+// responseHead returns the status line and the header of an answer, sorted and
 // truncated.
 func responseHead(response *http.Response) string {
 	names := make([]string, 0, len(response.Header))

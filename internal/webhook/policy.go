@@ -13,11 +13,11 @@ import (
 type Policy struct {
 	Networks []netip.Prefix   // private networks that the operator allows
 	Loopback bool             // this machine is allowed too, for development
-	Deny     []netip.AddrPort // of the service itself: never allowed, whatever else is
+	Deny     []netip.AddrPort // addresses of the service itself: never allowed
 }
 
 // errNotAllowed is returned for every address that is refused, in the same
-// words, so that nobody learns from it what is where.
+// words, so that the error reveals nothing about the network.
 var errNotAllowed = errors.New("the destination is not allowed")
 
 // neverAllowed are the networks that no setting opens: this host, the link, and

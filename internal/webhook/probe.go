@@ -81,7 +81,7 @@ func (s *Service) sendWaiting(ctx context.Context, endpoint store.Endpoint, wait
 }
 
 // Redeliver puts an event on the schedule again, due now, for one endpoint or
-// for all that want its kind. It returns for how many.
+// for all that want its kind. It returns the number of endpoints.
 func (s *Service) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
 	n, err := s.store.Redeliver(ctx, t, event, only)
 	if err == nil && n == 0 {

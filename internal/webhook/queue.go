@@ -95,7 +95,7 @@ func (q *queue) setRecovery(since time.Time) {
 }
 
 // put sets m[key], and makes the map if need be. The maps of a queue are made
-// when they are needed: most of very many endpoints are quiet.
+// when they are needed: with very many endpoints, most are idle.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -103,7 +103,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// maxInFlight is how many attempts may be in flight.
+// maxInFlight returns how many attempts may be in flight.
 func (q *queue) maxInFlight() int {
 	if q.endpoint.Verified {
 		return window
@@ -242,9 +242,9 @@ func (q *queue) rejoin() {
 	}
 }
 
-// cursor is the position up to which everything is delivered or kept: where
-// another process would continue after a crash. What a stopped queue has in
-// flight is beyond it.
+// cursor returns the position up to which everything is delivered or kept:
+// where another process would continue after a crash. What a stopped queue has
+// in flight is beyond it.
 func (q *queue) cursor() store.Position {
 	cursor := q.read
 

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// stateOf is the name that docs/states.md has for how a queue is served.
+// stateOf returns the state of a queue under its name in docs/states.md.
 func stateOf(q *queue) string {
 	switch {
 	case !q.endpoint.Enabled:
@@ -27,7 +27,7 @@ func stateOf(q *queue) string {
 }
 
 // TestTheQueuesDiagramIsWhatTheDispatcherDoes drives the dispatcher through
-// random histories and compares the changes it makes with the drawing.
+// random histories and compares the transitions with the diagram.
 func TestTheQueuesDiagramIsWhatTheDispatcherDoes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/states.md")

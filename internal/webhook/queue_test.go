@@ -21,7 +21,7 @@ type track struct {
 	air       []store.Position
 	delivered map[store.Position]bool
 	rows      map[store.Position]bool // failed, and kept on the schedule
-	started   map[ship.RawID]int      // per shipment, how far into the log a first attempt has got since the last step back
+	started   map[ship.RawID]int      // per shipment, the last log position of a first attempt since the last rewind
 	saved     store.Endpoint          // the row as it was last written
 }
 
@@ -55,7 +55,7 @@ func (k *track) write() {
 	}
 }
 
-// readCommon has the common reader offer what is new.
+// readCommon makes the common reader offer new events.
 func (k *track) readCommon() {
 	for ; k.offered < len(k.log); k.offered++ {
 		k.queue.offer(k.log[k.offered])
@@ -79,7 +79,7 @@ func (k *track) readOwn() {
 	}
 }
 
-// back forgets the order of what was sent: the queue begins again further back.
+// back resets the expected order, because the queue was rewound.
 func (k *track) back() { clear(k.started) }
 
 func (k *track) send() {
@@ -196,8 +196,8 @@ func (k *track) change() {
 	k.back()
 }
 
-// check is what must hold at any time: if the process died now, another would
-// find everything.
+// check checks what must hold at any time: if the process died now, another
+// would find everything.
 func (k *track) check(*rapid.T) {
 	done := k.queue.cursor()
 	for _, h := range k.log {
@@ -221,7 +221,7 @@ func (k *track) check(*rapid.T) {
 	}
 }
 
-// finish lets everything arrive, and counts what did not.
+// finish delivers everything that is pending, and counts what did not arrive.
 func (k *track) finish() {
 	e := k.saved
 	e.Enabled, e.Parked, e.Version = true, false, e.Version+1

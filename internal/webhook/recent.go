@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// End is the cursor behind the tenant's newest event: what Events reads from
-// there is new.
+// End returns the cursor after the tenant's newest event: whatever Events reads
+// from there is new.
 func (s *Service) End(ctx context.Context, t ship.Tenant) (string, error) {
 	position, err := s.store.LogEnd(ctx, t)
 	return cursorOf(position), err

@@ -50,7 +50,8 @@ func (a *Attempt) Delivered() bool { return a.Outcome == OutcomeDelivered }
 // Gone reports whether the endpoint wants no more events: it answered 410.
 func (a *Attempt) Gone() bool { return a.Status == http.StatusGone }
 
-// SenderOptions are the settings of a Sender. Zero values are the contract's.
+// SenderOptions are the settings of a Sender. Zero values mean the documented
+// defaults.
 type SenderOptions struct {
 	Policy         Policy
 	Resolver       *net.Resolver  // nil is the system's
@@ -123,7 +124,7 @@ func NewSender(o SenderOptions) *Sender {
 	return s
 }
 
-// transport is a pool of connections that d makes.
+// transport returns a pool of connections that d makes.
 func (s *Sender) transport(o SenderOptions, d *dialer) *http.Transport {
 	s.dialers = append(s.dialers, d)
 
@@ -222,8 +223,8 @@ func (s *Sender) exchange(parent context.Context, d Delivery, result *Attempt, c
 	_ = response.Body.Close()
 }
 
-// request is the delivery as a request. Its body cannot be read a second time,
-// so that no layer below sends it twice.
+// request returns the delivery as a request. Its body cannot be read a second
+// time, so that no layer below sends it twice.
 func (d *Delivery) request(ctx context.Context) *http.Request {
 	target := d.Target
 	timestamp, signature := target.signer.sign(string(d.Event), time.Now(), d.Body)

@@ -22,7 +22,7 @@ import (
 
 var testTenant = ship.Tenant{Account: ship.NewAccountID(7, time.Now())}
 
-// testTarget is an endpoint at the address, opened.
+// testTarget returns an endpoint at the address, opened.
 func testTarget(t testing.TB, address string) (*Target, keyMaterial) {
 	t.Helper()
 	u, err := url.Parse(address)

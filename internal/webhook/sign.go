@@ -47,12 +47,12 @@ func parseKeyMaterial(b []byte) (keyMaterial, error) {
 	return keyMaterial(b), nil
 }
 
-// secret is the shared secret as receivers know it.
+// secret returns the shared secret as receivers know it.
 func (k *keyMaterial) secret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(k.shared())
 }
 
-// publicKey is the public key as receivers know it.
+// publicKey returns the public key as receivers know it.
 func (k *keyMaterial) publicKey() string {
 	return publicKeyPrefix + base64.StdEncoding.EncodeToString(k.private().Public().(ed25519.PublicKey))
 }

@@ -59,7 +59,7 @@ func verifiesAsymmetric(publicKey string, s signed) bool {
 	return false
 }
 
-// bodies are those that a careless signer gets wrong.
+// bodies are bodies that a careless signer gets wrong.
 var bodies = [][]byte{
 	nil, []byte(`{"type":"shipment.created"}`), []byte("a.b.c."), []byte("\x00\x01\x00"), []byte(`{"name":"Zoë 🚚 𝔘"}`), []byte("\xff\xfe broken"), bytes.Repeat([]byte("x"), 20<<10),
 }

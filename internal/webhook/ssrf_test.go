@@ -15,13 +15,14 @@ import (
 	"time"
 )
 
-// reserved are the networks that nothing is ever sent to by itself.
+// reserved are the networks to which nothing is sent unless the operator allows
+// it.
 var reserved = strings.Fields(`
 0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16
 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 ::/127 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32
 2002::/16 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`)
 
-// inside draws addresses of a network: its first, its last and some between.
+// inside picks addresses of a network: its first, its last and some between.
 func inside(p netip.Prefix, n int) []netip.Addr {
 	first := p.Masked().Addr().AsSlice()
 	out := []netip.Addr{p.Masked().Addr()}
@@ -91,8 +92,8 @@ func TestTheOperatorOpensNetworksButNotTheHardCore(t *testing.T) {
 	}
 }
 
-// spellings are the ways to write an IPv4 address that some program somewhere
-// understands.
+// spellings returns the ways to write an IPv4 address that some program
+// somewhere understands.
 func spellings(a netip.Addr) []string {
 	b := a.As4()
 	n := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -118,8 +119,8 @@ func spellings(a netip.Addr) []string {
 	}
 }
 
-// corpus is a list of hostile addresses. Names in it are answered by the name
-// server that comes with it.
+// corpus returns a list of hostile addresses. Names in it are resolved by the
+// name server of the test.
 func corpus(port string) ([]string, *nameServer) {
 	var urls []string
 	names := &nameServer{answers: map[string][]netip.Addr{}, aliases: map[string]string{}}
@@ -132,7 +133,7 @@ func corpus(port string) ([]string, *nameServer) {
 			add(host)
 		}
 		for i, name := range []string{strings.ReplaceAll(text, ".", "-") + ".nip.test", text + ".nip.test", fmt.Sprintf("%x.nip.test", a.AsSlice()), "app." + text + ".nip.test"} {
-			names.answers[name] = []netip.Addr{a, publicAddress}[:1+i%2] // alone, or before a good one
+			names.answers[name] = []netip.Addr{a, publicAddress}[:1+i%2] // alone, or before an allowed one
 			add(name)
 		}
 		after, mapped, alias := "after-"+strings.ReplaceAll(text, ".", "-")+".test", "mapped-"+strings.ReplaceAll(text, ".", "-")+".test", "alias-"+strings.ReplaceAll(text, ".", "-")+".test"
@@ -170,12 +171,13 @@ func corpus(port string) ([]string, *nameServer) {
 	return urls, names
 }
 
-// publicAddress is one that the policy allows; the test lets nothing go there.
+// publicAddress is one that the policy allows; the test never lets a connection
+// reach it.
 var publicAddress = netip.MustParseAddr("93.184.215.14")
 
 var errNotified = errors.New("the test lets nothing out")
 
-// canary listens on this machine, and counts who comes.
+// canary listens on this machine, and counts the connections.
 func canary(t testing.TB) (port string, hits *atomic.Int64) {
 	t.Helper()
 	hits = &atomic.Int64{}
@@ -204,9 +206,9 @@ func canary(t testing.TB) (port string, hits *atomic.Int64) {
 	return port, hits
 }
 
-// watch tells of every address that the sender is about to connect to, and
-// stops those of the internet. Whatever else passes the guard goes out, to the
-// canary.
+// watch records every address that the sender is about to connect to, and
+// blocks those on the internet. Anything else that passes the guard really
+// connects, and reaches the canary.
 func watch(s *Sender, seen func(netip.AddrPort)) {
 	for _, d := range s.dialers {
 		d.onConnect = func(to netip.AddrPort) error {
@@ -234,7 +236,8 @@ func TestHostileAddressesReachNothing(t *testing.T) {
 					t.Errorf("%s: %q is taken", name, raw)
 				}
 			}
-			// Whether it is taken or not: it must not be reached.
+			// Whether or not the endpoint is accepted, the address must not be
+			// reached.
 			u, err := url.Parse(raw)
 			if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 				continue
@@ -252,7 +255,7 @@ func TestHostileAddressesReachNothing(t *testing.T) {
 	t.Logf("%d addresses, %d reached", 2*len(urls), hits.Load())
 }
 
-// The canary must be able to sing.
+// The canary must notice a connection if there is one.
 func TestTheCanaryIsReachedWhenItMayBe(t *testing.T) {
 	t.Parallel()
 	port, hits := canary(t)
@@ -269,8 +272,8 @@ func TestTheCanaryIsReachedWhenItMayBe(t *testing.T) {
 	}
 }
 
-// A name whose answer changes between the check and the connection gets
-// nowhere: it is looked up once, and the address that was checked is dialled.
+// A name whose answer changes between the check and the connection has no
+// effect: it is looked up once, and the address that was checked is dialled.
 func TestRebindingRacesAreLost(t *testing.T) {
 	t.Parallel()
 	const races = 5000

@@ -62,7 +62,7 @@ func (s *Service) Open(endpoint store.Endpoint) (*Target, error) {
 	return target, nil
 }
 
-// requestHeader is what every request to the endpoint carries beside its
+// requestHeader returns what every request to the endpoint carries beside its
 // signature. The service's own headers cannot be replaced.
 func (s *Service) requestHeader(endpoint store.Endpoint) (http.Header, error) {
 	custom, err := s.openHeaders(endpoint)
@@ -75,7 +75,7 @@ func (s *Service) requestHeader(endpoint store.Endpoint) (http.Header, error) {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
 
-	// Last, so that they win over custom ones.
+	// These come last, so that they override custom ones.
 	header["Content-Type"] = []string{"application/json"}
 	header["User-Agent"] = []string{s.sender.userAgent}
 	return header, nil

@@ -72,7 +72,7 @@ func (s *Service) mayTest(id ship.EndpointID, now time.Time) bool {
 	return true
 }
 
-// sampleEvent is a made-up event of the kind, and the shipment that it is
+// sampleEvent returns a made-up event of the kind, and the shipment that it is
 // about.
 func (s *Service) sampleEvent(t ship.Tenant, kind ship.EventKind, now time.Time) (ship.Event, ship.Shipment) {
 	bought := now.UTC().Truncate(time.Millisecond).Add(-48 * time.Hour)

@@ -68,7 +68,7 @@ func run(dockerfile, out, from string) error {
 	return b.finish()
 }
 
-// An instruction is one line of a Dockerfile, with its flags apart.
+// An instruction is one line of a Dockerfile, with its flags separated.
 type instruction struct {
 	name  string
 	flags map[string]string
@@ -109,7 +109,7 @@ func lastStage(text string) ([]instruction, error) {
 // builder is an image that is being written.
 type builder struct {
 	out    string // of the layout
-	stage  string // whose files are copied
+	stage  string // stage whose files are copied
 	files  string // the directory that stands for its /out
 	config config
 	layers []descriptor

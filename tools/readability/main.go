@@ -2,8 +2,8 @@
 // long functions have no paragraphs, how often a comment says why, how many
 // unrelated values share an assignment, and how many locals have one letter.
 //
-// The figures are a thermometer. They find the places to read again; a blank
-// line or a comment that is added for their sake makes the code worse.
+// The figures are only indicators of places worth reading again. A blank line
+// or a comment that is added just to improve them makes the code worse.
 package main
 
 import (
@@ -27,7 +27,7 @@ type figures struct {
 	unbroken    int // those of them without a blank line
 	parallel    int // assignments of several independent values
 	locals      int
-	shortLocals int // with one letter, loop indexes and the usual t, w, r and n aside
+	shortLocals int // with one letter, except loop indexes and the usual t, w, r and n
 }
 
 func (f *figures) add(other figures) {

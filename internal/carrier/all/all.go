@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/usps"
 )
 
-// Specs are the carriers that a client can connect its own accounts of.
+// Specs are the carriers with which a client can connect its own accounts.
 var Specs = []carrier.Spec{
 	ups.Spec,
 	usps.Spec,

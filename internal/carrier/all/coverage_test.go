@@ -18,18 +18,18 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// A coverage says how far a carrier's status table goes.
+// A coverage says how many of a carrier's codes its status table covers.
 type coverage struct {
-	file   string              // of its own lists, under CARRIER_SPECS
+	file   string              // files of its own lists, below CARRIER_SPECS
 	lists  map[string]codeForm // by their names in the file
 	listed int                 // codes in them, each once
 	// without are the listed codes that the table has no meaning for, each
 	// with the reason why not.
 	without map[string]string
-	unknown string // what the lists leave out, and what becomes of it
+	unknown string // what the lists leave out, and how that is handled
 }
 
-// A codeForm is how the codes of a list stand there and in scans.
+// A codeForm describes how codes are written in a list and in scans.
 type codeForm struct {
 	member string // of a row
 	scan   func(string) string
@@ -40,7 +40,7 @@ func as(member, prefix string) codeForm {
 }
 
 // coverages are those of the carriers that publish lists of their codes, or
-// whose other codes are not just unmapped.
+// whose unlisted codes are handled specially.
 var coverages = map[string]coverage{
 	"ups": {
 		file: "ups/tracking-codes.json", listed: 1267,
@@ -71,7 +71,7 @@ var coverages = map[string]coverage{
 	},
 }
 
-// trackingRows are the document's table of how carriers tell of parcels.
+// trackingRows returns the document's table of how carriers report on parcels.
 func trackingRows(t *testing.T) []row {
 	return []row{
 		{"parcels per tracking batch", func(c described) string {
@@ -102,7 +102,8 @@ func trackingRows(t *testing.T) []row {
 	}
 }
 
-// ofLists is a number about a carrier's own lists; "-" if it publishes none.
+// ofLists formats a number about a carrier's own lists; "-" if it publishes
+// none.
 func ofLists(count func(coverage) int) func(described) string {
 	return func(c described) string {
 		cover, hasLists := coverages[c.Name]
@@ -113,7 +114,7 @@ func ofLists(count func(coverage) int) func(described) string {
 	}
 }
 
-// describeTracking is the document's part on tracking.
+// describeTracking writes the document's section on tracking.
 func describeTracking(t *testing.T, b *strings.Builder, list []described) {
 	b.WriteString("\n## Tracking\n\n")
 	table(b, list, trackingRows(t))
@@ -129,7 +130,7 @@ func describeTracking(t *testing.T, b *strings.Builder, list []described) {
 	b.WriteString("\n[tracking.md](tracking.md) describes how parcels are tracked.\n")
 }
 
-// statusRows is a carrier's table.
+// statusRows returns a carrier's table.
 func statusRows(t *testing.T, s carrier.Spec) []carrierkit.StatusRow {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", strings.ReplaceAll(s.Name, "_", ""), "statuses.tsv"))
@@ -143,7 +144,7 @@ func statusRows(t *testing.T, s carrier.Spec) []carrierkit.StatusRow {
 	return table.Rows()
 }
 
-// listedCodes are the codes of a carrier's own lists, as scans have them.
+// listedCodes returns the codes of a carrier's own lists, as scans have them.
 func listedCodes(t *testing.T, c coverage) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(os.Getenv("CARRIER_SPECS"), filepath.FromSlash(c.file)))
@@ -199,7 +200,7 @@ func TestEveryCodeOfTheCarriersListsHasAMeaningOrAReason(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsWhatItsCodeMeans proves that no row is out of reach.
+// TestEveryRowIsWhatItsCodeMeans proves that every row can be reached.
 func TestEveryRowIsWhatItsCodeMeans(t *testing.T) {
 	for _, s := range all.Specs {
 		if s.MeaningOf == nil {

@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/carriers.md")
 
-// TestTheDocumentTellsWhatTheSpecsTell holds docs/carriers.md to Specs.
+// TestTheDocumentTellsWhatTheSpecsTell checks that docs/carriers.md agrees with
+// Specs.
 func TestTheDocumentTellsWhatTheSpecsTell(t *testing.T) {
 	file := filepath.Join("..", "..", "..", "docs", "carriers.md")
 	data, err := os.ReadFile(file)
@@ -61,7 +62,7 @@ func describe(t *testing.T) []described {
 	return list
 }
 
-// openAny opens a carrier with credentials that have the right shape.
+// openAny opens a carrier with well-formed credentials.
 func openAny(t *testing.T, s carrier.Spec) *carrier.Carrier {
 	t.Helper()
 	var err error
@@ -106,7 +107,7 @@ func document(t *testing.T) string {
 	return b.String()
 }
 
-// A row says one thing of every carrier.
+// A row states one property of every carrier.
 type row struct {
 	title string
 	of    func(described) string
@@ -172,7 +173,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// span is a duration in words.
+// span returns a duration in words.
 func span(d time.Duration) string {
 	for _, u := range []struct {
 		of   time.Duration
@@ -192,7 +193,8 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// afterALostAnswer is what the purchase core does, by what the carrier can.
+// afterALostAnswer describes how a purchase whose response is lost is resolved,
+// depending on the carrier's abilities.
 func afterALostAnswer(c described) string {
 	if !c.can("find") {
 		return "The purchase cannot be looked up. After 24 hours the shipment needs review (`needs_review`); it is never bought again automatically."
@@ -239,7 +241,7 @@ func limit(of func(carrier.AddressLimits) int) func(described) string {
 	}
 }
 
-// section is what there is to know of one carrier.
+// section writes the section about one carrier.
 func section(b *strings.Builder, c described) {
 	fmt.Fprintf(b, "\n## %s\n\nLimits and behavior:\n\n", c.Title)
 	for _, l := range c.Limits {

@@ -11,8 +11,8 @@ import (
 )
 
 // driverFiles are the files of a driver, in the order in which they are read. A
-// driver lacks those that it has no need for; docs/adding-a-carrier.md says what
-// each holds.
+// driver leaves out those that it does not need; docs/adding-a-carrier.md says
+// what each holds.
 var driverFiles = []string{
 	"spec.go",
 	"driver.go",

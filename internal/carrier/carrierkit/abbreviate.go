@@ -8,7 +8,8 @@ import (
 // abbreviations are short forms by the word in lower case.
 type abbreviations map[string]string
 
-// The short forms that everybody reads. They are suggested, never applied.
+// Common abbreviations that everybody understands. They are suggested, never
+// applied.
 var (
 	streetWords = abbreviations{
 		"alley": "Aly", "apartment": "Apt", "avenue": "Ave", "boulevard": "Blvd", "building": "Bldg", "circle": "Cir", "court": "Ct", "crescent": "Cres",
@@ -28,8 +29,8 @@ var (
 	}
 )
 
-// shorten is the text with its words abbreviated, and the long forms of those,
-// in lower case.
+// shorten returns the text with its words abbreviated, and the long forms of
+// the abbreviated words in lower case.
 func (a abbreviations) shorten(text string) (short string, used []string) {
 	words := strings.Fields(text)
 	for i, word := range words {

@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// The breaker is our own: sony/gobreaker waits the same time before every
+// The breaker is custom-made: sony/gobreaker waits the same time before every
 // probe, cannot be closed by the success of another operation, and cannot be
 // configured so that one operation is never its own probe. All three are needed
 // here, because a carrier must not be probed with a purchase.
 
 // BreakerOptions say when a carrier is no longer called.
 type BreakerOptions struct {
-	Window    time.Duration // failures are counted over this
-	Calls     int           // with fewer calls in it the share does not count
-	Failures  float64       // this share of them opens the breaker
-	Timeouts  int           // so many without an answer in a row open it too
+	Window    time.Duration // window over which failures are counted
+	Calls     int           // with fewer calls in the window the share is ignored
+	Failures  float64       // share of failures that opens the breaker
+	Timeouts  int           // this many timeouts in a row open it, too
 	FirstWait time.Duration // before the first probe
-	LastWait  time.Duration // the wait doubles with each failed probe up to this
+	LastWait  time.Duration // upper limit of the wait, which doubles with each failed probe
 	// Patience is how long a call must have gone unanswered to count as timed
 	// out when its caller gives up.
 	Patience time.Duration
@@ -25,19 +25,19 @@ type BreakerOptions struct {
 // breakerSlots divide the window.
 const breakerSlots = 10
 
-// breaker guards one operation of one connection. Its owner locks.
+// breaker guards one operation of one connection. Its owner holds the lock.
 type breaker struct {
 	o BreakerOptions
-	// foreign says that no call of its own is a probe: an answer to another
-	// operation closes it.
+	// foreign says that the operation's own calls are never probes: only an
+	// answer to another operation closes the breaker.
 	foreign bool
 
 	calls, failures *window
 	timeouts        int // in a row
-	era             int // the outcome of a call of an earlier era does not count
+	era             int // outcomes of calls from an earlier era are ignored
 	open            bool
 	until           time.Time     // no probe before this
-	wait            time.Duration // that led to until; zero after an answer
+	wait            time.Duration // the wait that led to until; zero after an answer
 	probing         bool
 	paused          time.Time // the carrier itself asked for a pause until then
 }
@@ -73,7 +73,7 @@ func (b *breaker) admit() (era int) {
 	return b.era
 }
 
-// record takes the outcome of a call that was let through.
+// record records the outcome of a call that was let through.
 func (b *breaker) record(now time.Time, era int, result outcome) {
 	switch {
 	case era != b.era:
@@ -108,7 +108,7 @@ func (b *breaker) record(now time.Time, era int, result outcome) {
 	}
 }
 
-// recordOther takes the answer to another operation of the same connection. It
+// recordOther records an answer to another operation of the same connection. It
 // keeps the wait: if the next calls fail again, the breaker opens for longer.
 func (b *breaker) recordOther(now time.Time) {
 	if b.foreign && b.open && !now.Before(b.until) {
@@ -133,8 +133,8 @@ func (b *breaker) close(now time.Time) {
 	b.era++
 }
 
-// state is for people: "closed", "open", or "half-open" when it is time for a
-// probe.
+// state returns the state for display: "closed", "open", or "half-open" when it
+// is time for a probe.
 func (b *breaker) state(now time.Time) string {
 	switch {
 	case !b.open:

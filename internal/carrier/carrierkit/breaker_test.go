@@ -15,7 +15,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// script answers with the status of the hour; zero hangs, below zero resets.
+// script answers with the status that is set at the moment: zero hangs, a
+// negative number resets the connection.
 type script struct {
 	status int
 	sent   map[carrier.Operation]int
@@ -151,7 +152,7 @@ func TestOneProbeAtATimeAfterAWaitThatGrows(t *testing.T) {
 	})
 }
 
-// A purchase is never what a carrier is tried with.
+// A purchase is never used to probe a carrier.
 func TestOnlyAnotherOperationClosesTheBreakerOfPurchases(t *testing.T) {
 	for op, closes := range map[carrier.Operation]bool{
 		carrier.OpRates: true, carrier.OpCheck: true, carrier.OpFind: true, carrier.OpTrack: false, carrier.OpVoid: false,
@@ -258,7 +259,8 @@ func TestACallerThatLeavesEarlySaysNothingOfTheCarrier(t *testing.T) {
 	}
 }
 
-// A call that spent its time in our queues says nothing of the carrier either.
+// A call that spent its time in our queues does not say anything about the
+// carrier, either.
 func TestACallThatHadNoTimeLeftIsNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := over(hangs)
@@ -289,7 +291,8 @@ func TestAProbeWhoseCallerLeavesIsMadeByTheNext(t *testing.T) {
 	})
 }
 
-// What was sent before the breaker opened tells nothing of the carrier now.
+// A call that was sent before the breaker opened says nothing about the
+// carrier's present state.
 func TestLateAnswersNeitherCloseNorProlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := over(func(r *http.Request) (*http.Response, error) {

@@ -21,16 +21,16 @@ type bulkhead struct {
 	mu      sync.Mutex
 	used    int
 	waiting int
-	tenants map[string]*tenant // that hold or want a slot
+	tenants map[string]*tenant // tenants that hold or want a slot
 	turns   list.List          // of *tenant that waits, the next one first
-	seen    [2]arrival         // the two that came last
+	seen    [2]arrival         // the two most recent tenants
 }
 
 // tenant is one connection's part of a bulkhead.
 type tenant struct {
 	name  string
 	used  int
-	queue list.List // of chan struct{}, closed when the slot is theirs
+	queue list.List // of chan struct{}, closed when the waiter gets the slot
 }
 
 type arrival struct {
@@ -88,13 +88,13 @@ func (b *bulkhead) enter(ctx context.Context, connection string) error {
 	}
 }
 
-// abandon takes a waiter out of the queue whose ctx has ended.
+// abandon removes a waiter from the queue, because its ctx has ended.
 func (b *bulkhead) abandon(caller *tenant, position *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	// The slot may have been given to the waiter at the same moment. Then it is
-	// given on, or it would be lost.
+	// passed on, or it would be lost.
 	select {
 	case <-position.Value.(chan struct{}):
 		b.free(caller)
@@ -175,7 +175,7 @@ func (b *bulkhead) hasOthers(caller *tenant, now time.Time) bool {
 	return b.used > caller.used || b.waiting > caller.queue.Len() || wasActive
 }
 
-// noteArrival remembers the last two connections that came.
+// noteArrival remembers the two connections that called most recently.
 func (b *bulkhead) noteArrival(connection string, now time.Time) {
 	if b.seen[0].name != connection {
 		b.seen[1] = b.seen[0]

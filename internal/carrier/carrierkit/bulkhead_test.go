@@ -14,7 +14,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// crowd is a carrier that answers after a while and sees who is there at once.
+// crowd is a carrier that answers after a while and records which calls are in
+// flight at the same time.
 type crowd struct {
 	takes time.Duration
 	mu    sync.Mutex
@@ -43,8 +44,8 @@ func (c *crowd) answer(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// holds is how many calls of the connection are in flight; of all if none is
-// named.
+// holds returns how many calls of the connection are in flight; of all
+// connections if none is named.
 func (c *crowd) holds(who string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +141,8 @@ func TestOneConnectionHoldsAQuarterWhileOthersAreAbout(t *testing.T) {
 		if got := c.holds("big"); got != 32 {
 			t.Errorf("alone it has %d slots, want all 32", got)
 		}
-		// Others come, one call at a time: the big one falls back to its share.
+		// Others arrive, one call at a time: the big connection falls back to
+		// its share.
 		for range 5 {
 			for i := range 3 {
 				if err := from(t.Context(), traffic, fmt.Sprint("small", i), carrier.OpFind, time.Hour); err != nil {
@@ -152,7 +154,8 @@ func TestOneConnectionHoldsAQuarterWhileOthersAreAbout(t *testing.T) {
 			}
 		}
 		all.Wait()
-		// And it keeps to it between their calls, until they are gone for good.
+		// It stays within its share between their calls, until they have gone
+		// for good.
 		for range 100 {
 			all.Go(func() { _ = from(t.Context(), traffic, "big", carrier.OpFind, time.Hour) })
 		}
@@ -194,7 +197,8 @@ func TestConnectionsThatWaitTakeTurns(t *testing.T) {
 	}
 }
 
-// What is learnt while a call waits for its slot counts.
+// What is learned about a carrier while a call waits for its slot applies to
+// that call.
 func TestACallIsNotSentIfItsCarrierFailsWhileItWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first func(*http.Request) (*http.Response, error)

@@ -22,7 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// answerLimit bounds an answer: the labels of many pieces fit, a runaway body
+// answerLimit bounds an answer: the labels of many pieces fit, an endless body
 // does not.
 const answerLimit = 4 << 20
 
@@ -128,7 +128,7 @@ func (c Call) unanswered(err error, dialing *connecting) error {
 		return known // the Doer itself did not send it
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // the outer one repeats the address, which may hold a secret
+		err = outer.Err // the outer error repeats the URL, which may contain a secret
 	}
 
 	// Only a request that never had a connection is certain not to have been
@@ -148,7 +148,7 @@ func (c Call) lost(message string, cause error) error {
 	return &ship.Error{Kind: kind, Message: message, Err: cause}
 }
 
-// connecting watches a transport look for a connection. The transport says
+// connecting observes how a transport obtains a connection. The transport says
 // that it has one before it writes the first byte, on the caller's goroutine,
 // so "it never had one" is proof that nothing was sent.
 type connecting struct{ wanted, got atomic.Bool }

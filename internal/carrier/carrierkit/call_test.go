@@ -26,7 +26,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// closedPort returns an address that nobody listens at.
+// closedPort returns an address that nobody listens on.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,8 +49,8 @@ func TestDoDecodesTheAnswer(t *testing.T) {
 	}
 }
 
-// Over a real transport, what was surely not sent is told from what may have
-// been.
+// Over a real transport, requests that were certainly not sent are
+// distinguished from those that may have been.
 func TestDoTellsUnsentFromUncertain(t *testing.T) {
 	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -59,7 +59,7 @@ func TestDoTellsUnsentFromUncertain(t *testing.T) {
 		}
 	})
 	hang := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // a server notices a caller that leaves only after the body
+		io.Copy(io.Discard, r.Body) // a server notices a disconnected client only after reading the body
 		<-r.Context().Done()
 	})
 	half := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -4,8 +4,8 @@ package carrierkit
 // follows the given characters, or 0, which is no digit, if they hold anything
 // that the scheme does not know.
 
-// AlphanumericCheckDigit is the last character of a 1Z number of UPS, from the
-// 15 digits and capital letters after "1Z".
+// AlphanumericCheckDigit returns the last character of a 1Z number of UPS, from
+// the 15 digits and capital letters after "1Z".
 func AlphanumericCheckDigit(payload string) byte {
 	sum := 0
 	for i := range len(payload) {
@@ -24,8 +24,8 @@ func AlphanumericCheckDigit(payload string) byte {
 	return complement10(sum)
 }
 
-// GS1CheckDigit is the modulo 10 check digit of GS1, which USPS, FedEx Ground
-// and every SSCC use.
+// GS1CheckDigit returns the modulo 10 check digit of GS1, which USPS, FedEx
+// Ground and every SSCC use.
 func GS1CheckDigit(digits string) byte {
 	if !AllDigits(digits) {
 		return 0
@@ -40,8 +40,8 @@ func GS1CheckDigit(digits string) byte {
 	return complement10(sum)
 }
 
-// WeightedCheckDigit is the sum of the digits times the weights, which repeat,
-// modulo 11 and then modulo 10. FedEx uses it with two sets of weights.
+// WeightedCheckDigit returns the sum of the digits times the weights, which
+// repeat, modulo 11 and then modulo 10. FedEx uses it with two sets of weights.
 func WeightedCheckDigit(digits string, weights [3]int) byte {
 	if !AllDigits(digits) {
 		return 0
@@ -54,8 +54,8 @@ func WeightedCheckDigit(digits string, weights [3]int) byte {
 	return '0' + byte(sum%11%10)
 }
 
-// Mod7CheckDigit is the number that the digits make, modulo 7: the last digit of
-// a DHL Express waybill.
+// Mod7CheckDigit returns the number that the digits make, modulo 7: the last
+// digit of a DHL Express waybill.
 func Mod7CheckDigit(digits string) byte {
 	if !AllDigits(digits) {
 		return 0
@@ -68,8 +68,8 @@ func Mod7CheckDigit(digits string) byte {
 	return '0' + byte(rest)
 }
 
-// S10CheckDigit is the ninth digit of a postal S10 number ("RB123456785GB"),
-// from the eight before it.
+// S10CheckDigit returns the ninth digit of a postal S10 number
+// ("RB123456785GB"), from the eight before it.
 func S10CheckDigit(digits8 string) byte {
 	weights := [8]int{8, 6, 4, 2, 3, 5, 9, 7}
 	if len(digits8) != len(weights) || !AllDigits(digits8) {

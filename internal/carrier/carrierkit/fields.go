@@ -64,7 +64,7 @@ var fieldNames = map[string]string{
 	"email":    "e-mail address",
 }
 
-// fieldName is a field in words: "the recipient's city" for
+// fieldName returns a field in words: "the recipient's city" for
 // "/destination/city", the field's own name for others.
 func fieldName(pointer string) string {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
@@ -79,7 +79,7 @@ func fieldName(pointer string) string {
 	return fmt.Sprintf("%q", strings.Join(parts, "."))
 }
 
-// PartyName is what people call the party of an address by its pointer.
+// PartyName returns what people call the party of an address by its pointer.
 func PartyName(pointer string) string {
 	if pointer == "/origin" {
 		return "the sender"
@@ -87,8 +87,8 @@ func PartyName(pointer string) string {
 	return "the recipient"
 }
 
-// ParcelPointer is where a client writes the i-th parcel of an order: "parcel"
-// if there is only one.
+// ParcelPointer returns where a client writes the i-th parcel of an order:
+// "parcel" if there is only one.
 func ParcelPointer(order ship.Order, i int) string {
 	if len(order.Parcels) == 1 {
 		return "/parcel"

@@ -77,7 +77,7 @@ func (f *fitter) warn(field, text string) {
 	f.warnings = append(f.warnings, name+" "+text)
 }
 
-// text is a value that stands on one line.
+// text returns a value that is printed on one line.
 func (f *fitter) text(field, value string, limit int, words abbreviations) string {
 	value = f.printable(field, value)
 	if !fits(value, limit) {
@@ -90,8 +90,8 @@ func (f *fitter) text(field, value string, limit int, words abbreviations) strin
 	return value
 }
 
-// printable is the value in characters that the carrier prints, with single
-// spaces.
+// printable returns the value in characters that the carrier prints, with
+// single spaces.
 func (f *fitter) printable(field, value string) string {
 	value = tidy(value)
 	out, ok := f.script.write(value)
@@ -106,11 +106,11 @@ func (f *fitter) printable(field, value string) string {
 }
 
 // stateMatters lists the countries in which a parcel does not arrive without
-// its state. Elsewhere the postal code tells as much.
+// its state. Elsewhere the postal code is enough.
 var stateMatters = strings.Fields("AU BR CA IN MX US")
 
 // state is left out if the carrier takes only codes and the country has none
-// that matter: a British county is no reason to refuse a label.
+// that matter: an address with a British county must not be refused for it.
 func (f *fitter) state(value, country string) string {
 	if tidy(value) == "" || slices.Contains(stateMatters, country) {
 		return f.text("state", value, f.limits.State, nil)
@@ -124,7 +124,7 @@ func (f *fitter) state(value, country string) string {
 	return f.printable("state", value)
 }
 
-// email is never transliterated: it would be somebody else's.
+// email is never transliterated: the result would be somebody else's address.
 func (f *fitter) email(value string) string {
 	value = tidy(value)
 	if !inCharset(value, f.limits.Charset) {

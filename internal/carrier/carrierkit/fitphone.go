@@ -9,7 +9,7 @@ import (
 // numbers with ten digits.
 var plusOne = strings.Fields("AG AI AS BB BM BS CA DM DO GD GU JM KN KY LC MP MS PR SX TC TT US VC VG VI")
 
-// phone is the number as it was given if the carrier takes that, else its
+// phone returns the number as it was given if the carrier takes that, else its
 // digits with a plus where there was one.
 func (f *fitter) phone(value, country string) string {
 	value = tidy(value)

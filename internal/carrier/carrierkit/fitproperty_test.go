@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// anyAddress draws addresses in many scripts, with words of many lengths.
+// anyAddress generates addresses in many scripts, with words of many lengths.
 func anyAddress(t *rapid.T) ship.Address {
 	alphabet := rapid.SampledFrom([]string{"abcXYZ 01,-", "aéÖßøŁÆ ", "абвЩЮя 5", "αθΨου ή", "½²№’– ａ", "ab山 "}).Draw(t, "alphabet")
 	text := func(most int, label string) string {
@@ -53,13 +53,13 @@ func TestEveryWordThatCanBePrintedIsPrinted(t *testing.T) {
 	})
 }
 
-// failer is a test of either kind.
+// failer is a test or a property test.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// checkFit holds one address to the promises of Fit.
+// checkFit checks for one address what Fit guarantees.
 func checkFit(t failer, limits carrier.AddressLimits, a ship.Address) {
 	t.Helper()
 	got, _, err := carrierkit.Fit(limits, a, "/destination")
@@ -70,8 +70,8 @@ func checkFit(t failer, limits carrier.AddressLimits, a ship.Address) {
 		return
 	}
 	checkLimits(t, limits, got)
-	// A word is written alone as it is in its place, so with room for all the
-	// words of the street are the same.
+	// A word is written the same on its own as in its context. So if there is
+	// room for everything, the street still has the same words.
 	wide, _, err := carrierkit.Fit(carrier.AddressLimits{Charset: limits.Charset}, a, "/destination")
 	if err != nil {
 		t.Fatalf("with room it is refused: %v", err)
@@ -85,7 +85,7 @@ func checkFit(t failer, limits carrier.AddressLimits, a ship.Address) {
 	checkAgain(t, limits, got)
 }
 
-// bare are the words of lines, without the commas that joining adds.
+// bare returns the words of lines, without the commas that joining adds.
 func bare(lines []string) (words []string) {
 	for w := range strings.FieldsSeq(strings.Join(lines, " ")) {
 		if w = strings.TrimRight(w, ","); w != "" {
@@ -115,7 +115,7 @@ func checkLimits(t failer, limits carrier.AddressLimits, a carrierkit.FittedAddr
 	}
 }
 
-// checkAgain fits what was fitted.
+// checkAgain fits an address that was already fitted, which must not change it.
 func checkAgain(t failer, limits carrier.AddressLimits, a carrierkit.FittedAddress) {
 	t.Helper()
 	if len(a.Lines) > 3 {

@@ -13,8 +13,8 @@ type streetLine struct {
 	words []string
 }
 
-// street is the lines of the street: as they were given if they fit, else
-// divided in other places.
+// street returns the lines of the street: as they were given if they fit,
+// otherwise with other line breaks.
 func (f *fitter) street(address ship.Address) []string {
 	given := make([]streetLine, 0, 3)
 	refused := len(f.invalid)
@@ -39,8 +39,8 @@ func (f *fitter) street(address ship.Address) []string {
 }
 
 // divide puts the street on the carrier's lines, with the least change that
-// fits: lines that are too long go on in the next; then short ones are joined;
-// then the words flow from line to line.
+// fits: lines that are too long continue on the next; then short ones are
+// joined; then the words flow from line to line.
 func (f *fitter) divide(given []streetLine) (lines []string, ok bool) {
 	var units []unit
 	var words []unit

@@ -29,7 +29,7 @@ type load struct {
 	failed []error         // of the healthy carriers
 	shed   int             // calls to A that were refused without being sent
 	late   int             // calls to A that ended after their deadline
-	silent int             // errors of A that say nothing
+	silent int             // errors of A without an explanation
 }
 
 var loadOperations = []carrier.Operation{carrier.OpRates, carrier.OpRates, carrier.OpRates, carrier.OpBuy, carrier.OpTrack}
@@ -74,7 +74,7 @@ func (l *load) call(ctx context.Context, i int) {
 	}
 }
 
-// p99 is that of the healthy carriers since the last time it was asked.
+// p99 returns the 99th percentile of the healthy carriers since the last call.
 func (l *load) p99() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *load) p99() time.Duration {
 	return p
 }
 
-// On a clock of its own: 200 calls a second, and A hangs for 30 s of them.
+// With a simulated clock: 200 calls a second, during which A hangs for 30 s.
 func TestACarrierThatHangsCostsTheOthersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hanging bool
@@ -109,7 +109,7 @@ func TestACarrierThatHangsCostsTheOthersNothing(t *testing.T) {
 		}
 		hanging = false
 		time.Sleep(2 * time.Minute)
-		l.run(t.Context(), 600) // purchases come back once rates were answered
+		l.run(t.Context(), 600) // purchases work again once rates have been answered
 		shed := l.shed
 		l.run(t.Context(), 600)
 		if l.shed != shed {
@@ -119,7 +119,7 @@ func TestACarrierThatHangsCostsTheOthersNothing(t *testing.T) {
 }
 
 // The same over real connections, beside a control: the same load at the same
-// time, with an A that is well. What else the machine does troubles both; the
+// time, with a healthy A. Other load on the machine affects both alike; the
 // best of five rounds counts.
 func TestACarrierThatHangsCostsTheOthersNothingOverHTTP(t *testing.T) {
 	well := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -20,11 +20,11 @@ type line struct {
 
 	mu         sync.Mutex
 	operations map[carrier.Operation]*operationState
-	probing    bool      // Probe is at work
-	probeAt    time.Time // and not before this again
+	probing    bool      // Probe is running
+	probeAt    time.Time // no further probe before this
 }
 
-// operationState is how one operation stands over a line.
+// operationState is the state of one operation on a line.
 type operationState struct {
 	breaker           *breaker
 	inFlight, waiting int
@@ -111,9 +111,9 @@ func (l *line) enter(ctx context.Context, op carrier.Operation) (*permit, error)
 	return granted, nil
 }
 
-// withWaitLimit bounds how long the call may wait for its turn. An effect
-// leaves the carrier half of its time: one that is sent just before its
-// deadline is one whose answer is lost.
+// withWaitLimit bounds how long the call may wait for its turn. A call with an
+// effect leaves the carrier half of its time: if it were sent just before its
+// deadline, its answer would be lost.
 func withWaitLimit(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
 	until, ok := ctx.Deadline()
 	if !ok || !carrier.IsEffect(ctx) {
@@ -142,7 +142,7 @@ func (l *line) arrive(op carrier.Operation, now time.Time) (*operationState, err
 	return state, nil
 }
 
-// refuse counts a call that waited and is not sent.
+// refuse counts a call that waited and was not sent.
 func (l *line) refuse(state *operationState, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,7 +269,7 @@ func (l *line) stats() []Stat {
 	return all
 }
 
-// waits is how long the next call of each operation would wait.
+// waits returns how long the next call of each operation would wait.
 func (l *line) waits() map[carrier.Operation]time.Duration {
 	list := map[carrier.Operation]time.Duration{}
 	now := time.Now()

@@ -23,8 +23,8 @@ const (
 	priorities
 )
 
-// priorityOf is the priority of an operation. A call of no operation fetches a
-// token, which a purchase may wait for.
+// priorityOf returns the priority of an operation. A call of no operation
+// fetches a token, which a purchase may wait for.
 func priorityOf(op carrier.Operation) priority {
 	switch op {
 	case carrier.OpVoid:
@@ -45,7 +45,7 @@ const paceSlots = 64
 // x/time/rate has only one queue and a bucket, which lets twice the quota pass
 // in a period that begins with a full one.
 //
-// No lock is held while anybody waits, and one timer serves all that wait.
+// No lock is held while anybody waits, and one timer serves all waiting calls.
 type pacer struct {
 	quota     carrier.Quota
 	interval  time.Duration
@@ -135,7 +135,7 @@ func (p *pacer) acquire(ctx context.Context, level priority) (slot int64, err er
 	}
 }
 
-// ahead is how many calls wait that go before a new one.
+// ahead returns how many waiting calls go before a new one.
 func (p *pacer) ahead(level priority) int {
 	n := 0
 	for i := range level + 1 {
@@ -144,7 +144,7 @@ func (p *pacer) ahead(level priority) int {
 	return n
 }
 
-// abandon takes a waiter out of the queue whose ctx has ended.
+// abandon removes a waiter from the queue, because its ctx has ended.
 func (p *pacer) abandon(ctx context.Context, level priority, position *list.Element) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,14 +195,14 @@ func (p *pacer) hold(pause time.Duration) {
 	}
 }
 
-// heldFor is how long the carrier's pause lasts.
+// heldFor returns how long the carrier's pause lasts.
 func (p *pacer) heldFor() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(time.Until(p.held), 0)
 }
 
-// next is how long a call of the priority would wait that is made now.
+// next returns how long a call of the priority would wait if it were made now.
 func (p *pacer) next(level priority) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,7 +215,8 @@ func (p *pacer) next(level priority) time.Duration {
 	return max(pause, p.wait(now, level, p.ahead(level)))
 }
 
-// left is how many calls the quota has at this moment; -1 if it has no limit.
+// left returns how many calls the quota has at this moment; -1 if it has no
+// limit.
 func (p *pacer) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +227,8 @@ func (p *pacer) left() int {
 	return p.quota.Calls - p.spent.sum(time.Now())
 }
 
-// wait is how long a call of the priority waits that has so many ahead of it.
+// wait returns how long a call of the priority waits with the given number of
+// calls ahead of it.
 func (p *pacer) wait(now time.Time, level priority, ahead int) time.Duration {
 	burst := p.due.Sub(now)
 	if p.due.Before(now) {
@@ -258,8 +260,8 @@ func (p *pacer) unspend(now time.Time, slot int64) {
 }
 
 // serve lets the first waiters go whose time has come, and sets the timer for
-// the next. A priority that must wait stops those behind it, which keep more
-// back.
+// the next. A priority that must wait also stops lower ones, for which a larger
+// part of the quota is reserved.
 func (p *pacer) serve(now time.Time) {
 	for level := range p.queue {
 		queue := &p.queue[level]

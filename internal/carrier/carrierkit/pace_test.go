@@ -19,7 +19,7 @@ import (
 // hourly is the quota that a new USPS account begins with.
 var hourly = carrier.Quota{Calls: 60, Per: time.Hour, Burst: 5}
 
-// diary writes down what was sent when.
+// diary records when each request was sent.
 type diary struct {
 	mu  sync.Mutex
 	at  []time.Time
@@ -40,7 +40,7 @@ func (d *diary) sent() int {
 	return len(d.at)
 }
 
-// most is the largest number of calls in any span of time.
+// most returns the largest number of calls in any period of the given length.
 func (d *diary) most(in time.Duration) int {
 	most := 0
 	for i := range d.at {
@@ -100,7 +100,8 @@ func TestAQuotaIsUsedUpWhenThereIsDemand(t *testing.T) {
 	})
 }
 
-// Rates and tracking without end, and still every purchase finds its calls.
+// Even under endless rate and tracking requests, every purchase gets the calls
+// it needs.
 func TestSixtyCallsAnHourLeaveRoomForPurchases(t *testing.T) {
 	for name, q := range map[string]carrier.Quota{"in bursts of five": hourly, "in any burst": {Calls: 60, Per: time.Hour}} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestAWaitPastTheDeadlineIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// An effect that is sent at the end of its time is one whose answer is lost.
+// A purchase that is sent just before its deadline would lose its answer.
 func TestAPurchaseLeavesTheCarrierHalfOfItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -242,7 +243,7 @@ func TestWaitersThatLeaveTakeNothingWithThem(t *testing.T) {
 	}
 }
 
-// A call that got its part of the quota and then no slot gives it back.
+// A call that acquired quota but then got no slot gives the quota back.
 func TestACallThatIsNotSentCostsNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := over(hangs, func(o *carrierkit.TrafficOptions) { o.Rates = 1 })
@@ -265,9 +266,9 @@ func TestWhatIsGivenBackGoesToTheNextThatWaits(t *testing.T) {
 		via := traffic.Doer(carrier.Spec{Quota: carrier.Quota{Calls: 60, Per: time.Hour, Burst: 2}}, "a")
 		go func() { _ = send(t.Context(), via, carrier.OpFind, 10*time.Second) }() // is sent
 		time.Sleep(time.Millisecond)
-		go func() { _ = send(t.Context(), via, carrier.OpFind, time.Second) }() // may be sent and has no slot
+		go func() { _ = send(t.Context(), via, carrier.OpFind, time.Second) }() // has quota and no slot
 		time.Sleep(time.Millisecond)
-		go func() { _ = send(t.Context(), via, carrier.OpRates, time.Hour) }() // has a slot and may not be sent
+		go func() { _ = send(t.Context(), via, carrier.OpRates, time.Hour) }() // has a slot and no quota
 		time.Sleep(time.Second)
 		if got := stat(t, traffic, carrier.OpRates); got.Sent != 1 {
 			t.Errorf("after the second gave up: %+v", got)
@@ -276,7 +277,8 @@ func TestWhatIsGivenBackGoesToTheNextThatWaits(t *testing.T) {
 	})
 }
 
-// The quota adds up for those too that leave at the very moment of their turn.
+// The quota stays correct even if callers give up at the very moment of their
+// turn.
 func TestLeavingAtTheMomentOfTheTurnCostsNothing(t *testing.T) {
 	const quota = 20_000_000
 	traffic := over(func(*http.Request) (*http.Response, error) { return says(200) })

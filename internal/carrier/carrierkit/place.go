@@ -11,7 +11,7 @@ import (
 )
 
 // A Place is what customs, postal territories and time zones depend on. All
-// rules about them stand in this file, and every driver uses these.
+// rules about them are in this file, and every driver uses them.
 type Place struct {
 	Country string // ISO 3166-1 alpha-2
 	State   string // bare code, "CA"
@@ -19,7 +19,7 @@ type Place struct {
 	Zip     string
 }
 
-// PlaceOf is the place of an address.
+// PlaceOf returns the place of an address.
 func PlaceOf(address ship.Address) Place {
 	return Place{
 		Country: address.Country,
@@ -54,9 +54,9 @@ func IsUSTerritory(code string) bool { return slices.Contains(usTerritories, cod
 // Islands or Palau.
 func IsAssociatedState(code string) bool { return slices.Contains(associatedStates, code) }
 
-// Territory is the country or territory that the place lies in: Puerto Rico
-// for an address in "PR, US", the Canary Islands for one in Las Palmas, Spain,
-// and the country itself everywhere else.
+// Territory returns the country or territory that the place lies in: Puerto
+// Rico for an address in "PR, US", the Canary Islands for one in Las Palmas,
+// Spain, and the country itself everywhere else.
 func (p Place) Territory() string {
 	country := strings.ToUpper(p.Country)
 	state := strings.ToUpper(p.State)
@@ -89,7 +89,7 @@ func (p Place) Territory() string {
 }
 
 // frenchOverseas are the departments and collectivities of France that customs
-// treat apart, by the first digits of their postal codes.
+// treat separately, by the first digits of their postal codes.
 var frenchOverseas = map[string]string{
 	"971": "GP",
 	"972": "MQ",
@@ -102,7 +102,7 @@ var frenchOverseas = map[string]string{
 	"988": "NC",
 }
 
-// prefix is the first n digits or letters of a postal code.
+// prefix returns the first n digits or letters of a postal code.
 func prefix(zip string, n int) string {
 	zip = strings.ToUpper(strings.ReplaceAll(zip, " ", ""))
 	return zip[:min(n, len(zip))]
@@ -129,7 +129,7 @@ func (p Place) InEU() bool {
 }
 
 // CrossesCustoms reports whether a parcel between the places is declared to
-// customs. The United States have no customs border with Puerto Rico; carriers
+// customs. The United States has no customs border with Puerto Rico; carriers
 // want a declaration for the other territories.
 func CrossesCustoms(from, to Place) bool {
 	switch {
@@ -152,8 +152,8 @@ func inUSCustoms(place Place) bool {
 	return territory == "US" || territory == "PR"
 }
 
-// Zone is the time zone of the place, if there can be no other: a wrong guess
-// is worse than an open question.
+// Zone returns the time zone of the place if it is certain: a wrong guess would
+// be worse than no answer.
 func (p Place) Zone() (*time.Location, bool) {
 	country := p.Territory()
 	state := strings.ToUpper(p.State)
@@ -296,9 +296,9 @@ var zones = map[string]string{
 }
 
 // cityZones are the large cities of states that lie in two zones, of states
-// with a small part that keeps other hours, and of islands that are written as
-// a part of their country. The carriers' hubs are
-// among them: Memphis, Louisville, Indianapolis, Dallas, Anchorage.
+// with a small part with another zone, and of islands that are written as a
+// part of their country. The carriers' hubs are among them: Memphis,
+// Louisville, Indianapolis, Dallas, Anchorage.
 var cityZones = map[string]map[string]string{
 	"America/New_York": {
 		"US-FL": "Fort Lauderdale, Fort Myers, Gainesville, Jacksonville, Lakeland, Miami, Ocala, Orlando, Sarasota, St Petersburg, Tallahassee, Tampa, West Palm Beach",

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestEveryZoneIsKnown holds the names in the tables against the database of
-// time zones: a misspelt one would turn off its places in silence.
+// TestEveryZoneIsKnown checks the names in the tables against the time zone
+// database: a misspelled one would silently disable its places.
 func TestEveryZoneIsKnown(t *testing.T) {
 	t.Parallel()
 	for place, name := range zoneNames() {

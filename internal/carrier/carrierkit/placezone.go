@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ClosestZone is the time zone of the place or, where that is not certain, the
-// easternmost one in which many of its people live: today's date by its clock
-// is seldom yesterday's there. It chooses days to ship on; a scan is dated by
+// ClosestZone returns the time zone of the place or, where that is not certain,
+// the easternmost one in which many of its people live, so that its date is
+// rarely behind the local one. It chooses days to ship on; a scan is dated by
 // Zone alone. A place that is not known has the zone UTC.
 func (p Place) ClosestZone() *time.Location {
 	if zone, ok := p.Zone(); ok {
@@ -39,8 +39,8 @@ var closestZoneNames = sync.OnceValue(func() map[string]string {
 	return byPlace
 })
 
-// closestZones are the places that the table of certain zones leaves out. A
-// zone stands for all that keep the same hours. AA, AE and AP are the post
+// closestZones are the places that the table of certain zones leaves out. One
+// zone represents all zones with the same offset. AA, AE and AP are the post
 // offices of the armed forces.
 var closestZones = map[string]string{
 	"Africa/Abidjan":                 "BF CI GH GM GN GW IS LR ML MR SH SL SN ST TG",

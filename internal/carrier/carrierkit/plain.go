@@ -1,8 +1,8 @@
 package carrierkit
 
-// Plain is the text of a JSON string that is written as it is: ASCII without
-// escapes. Nearly every string of a carrier is, and needs no decoder. ok is
-// false for any other value.
+// Plain returns the text of a JSON string that needs no decoding: ASCII without
+// escapes, as nearly all strings of carriers are. ok is false for any other
+// value.
 func Plain(value []byte) (text []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return nil, false

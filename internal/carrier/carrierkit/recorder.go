@@ -15,11 +15,11 @@ import (
 // keptBody bounds what is kept of each body.
 const keptBody = 1 << 20
 
-// Recorder returns next, recorded: the exchanges of an operation whose ctx asks
-// for it are reported, without credentials and tokens, once they have ended, on
-// a goroutine of their own. It sends nothing by itself, waits for nothing, and
-// changes nothing of what is sent. Calls of no operation, such as a token's, are
-// never reported.
+// Recorder returns next with recording: the exchanges of an operation whose ctx
+// asks for it are reported, without credentials and tokens, once they have
+// ended, on a goroutine of their own. It sends nothing by itself, waits for
+// nothing, and changes nothing of what is sent. Calls of no operation, such as
+// a token's, are never reported.
 func Recorder(next http.RoundTripper) http.RoundTripper { return &recorder{next} }
 
 type recorder struct{ next http.RoundTripper }
@@ -108,7 +108,7 @@ func (e *excerpt) add(p []byte) {
 	e.text = append(e.text, p[:min(len(p), keptBody-len(e.text))]...)
 }
 
-// content is what was kept of the body, and whether that is all of it.
+// content returns what was kept of the body, and whether that is all of it.
 func (e *excerpt) content() ([]byte, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -128,7 +128,7 @@ type recording struct {
 func (r *recording) end(response *http.Response, err error) {
 	r.once.Do(func() {
 		r.exchange.Took = time.Since(r.exchange.At)
-		go r.report(response, err) // a purchase does not wait for what is kept of it
+		go r.report(response, err) // a purchase does not wait for its record
 	})
 }
 
@@ -152,7 +152,7 @@ func (r *recording) report(response *http.Response, err error) {
 
 const secret = "[secret]"
 
-// redactor returns what replaces the credentials in a request's header,
+// redactor returns a replacer for the credentials in a request's header,
 // wherever the carrier repeats them.
 func redactor(header http.Header) func(string) string {
 	var pairs []string
@@ -213,9 +213,9 @@ func cleanURL(request *http.Request) string {
 	return address.String()
 }
 
-// cleanBody is a body that may be kept: JSON without secrets and without the
-// images of labels, the beginning of other text, and nothing of a body that was
-// cut: it could end inside a secret.
+// cleanBody returns a body that may be kept: JSON without secrets and without
+// the images of labels, the beginning of other text, and nothing of a body that
+// was cut: it could end inside a secret.
 func cleanBody(body []byte, complete bool) string {
 	const shown = 2000
 	switch text, ok := cleanJSON(body); {

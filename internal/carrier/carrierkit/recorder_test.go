@@ -19,7 +19,8 @@ const (
 	spokenToken    = "tok-0123456789"
 )
 
-// echo is a carrier that repeats all that it was sent, and a token of its own.
+// echo is a carrier that repeats everything it receives, and adds a token of
+// its own.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Set-Cookie", "session="+spokenToken)
@@ -29,7 +30,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 // overhear sends one request under ctx through the recorder, and returns what
-// the caller read and what was told.
+// the caller read and what was recorded.
 func overhear(t *testing.T, ctx context.Context, mark func(context.Context) context.Context) (read string, notified []carrier.Exchange) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(echo))

@@ -10,11 +10,11 @@ import (
 )
 
 // longString is the length from which a string is left out of a kept body: it
-// is the image of a label and not text that anybody reads.
+// is an image of a label rather than text for people.
 const longString = 1000
 
-// secretNames are what the names of members, headers and parameters contain
-// whose values are never kept.
+// secretNames are parts of the names of members, headers and parameters whose
+// values are never kept.
 var secretNames = []string{"secret", "password", "passwd", "token", "authori", "apikey", "api_key", "api-key", "client_id", "clientid", "credential", "cookie", "signature", "cardnumber", "cvv", "x-merchant-id"}
 
 func isSecretName(name string) bool {
@@ -27,8 +27,8 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// cleanJSON is the JSON text in its own order, indented, with secrets and long
-// strings replaced; ok is false if it is not JSON.
+// cleanJSON returns the JSON text in its own order, indented, with secrets and
+// long strings replaced; ok is false if it is not JSON.
 func cleanJSON(body []byte) (text string, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()

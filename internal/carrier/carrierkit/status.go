@@ -36,7 +36,7 @@ func (c Call) refused(response *http.Response, body []byte) error {
 		refused.Kind = ship.NotFound
 		refused.Message = "the carrier could not find it"
 	case code == http.StatusRequestTimeout, code < 400, code > 499:
-		// A server that gives up may have sold before.
+		// A server that fails may already have made the sale.
 		lost := c.lost(fmt.Sprintf("the carrier answered with status %d", code), refused.Err).(*ship.Error)
 		lost.RetryAfter = refused.RetryAfter
 		return lost

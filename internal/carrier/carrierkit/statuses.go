@@ -23,11 +23,11 @@ type StatusTable struct {
 // A StatusRow is what one code means.
 type StatusRow struct {
 	Code, Reason, Meaning, Source string
-	Status                        ship.Status // empty: it changes nothing
+	Status                        ship.Status // empty if the code changes nothing
 }
 
-// ParseStatuses reads a table, and panics if it is not one: it is part of the
-// program.
+// ParseStatuses reads a table, and panics if it is invalid, because it is part
+// of the program.
 func ParseStatuses(text string) StatusTable {
 	table, err := ReadStatuses(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t StatusTable) Map(scan ship.Scan, codes ...string) ship.Scan {
 	return scan
 }
 
-// Meaning is what the first known of the codes means.
+// Meaning returns what the first known of the codes means.
 func (t StatusTable) Meaning(codes ...string) (status ship.Status, reason string, known bool) {
 	for _, code := range codes {
 		if row, ok := t.rows[code]; ok {

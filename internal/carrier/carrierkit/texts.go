@@ -31,9 +31,9 @@ func FitTexts(order ship.Order, references, goods string) (ship.Order, []string,
 	return order, f.warnings, ship.InvalidFields(f.invalid)
 }
 
-// reference is an order number or a reference in characters that the carrier
-// prints. One that has none is left off the label and not refused: the parcel
-// arrives without it.
+// reference returns an order number or a reference in characters that the
+// carrier prints. One that has none is left off the label and not refused: the
+// parcel arrives without it.
 func (f *fitter) reference(field, value string) string {
 	value = tidy(value)
 	if value == "" {

@@ -14,7 +14,7 @@ import (
 // fetchTimeout bounds one fetch of a token, whoever waits for it.
 const fetchTimeout = 10 * time.Second
 
-// A Fetch asks the carrier for a token and says how long it is good for.
+// A Fetch asks the carrier for a token and returns how long it is valid.
 type Fetch func(ctx context.Context) (value string, ttl time.Duration, err error)
 
 // A Token is an access token that all callers share: one fetch serves all that
@@ -47,7 +47,7 @@ func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
 		isDue := !isValid || !now.Before(t.renewAt)
 		if isDue && t.fetch == nil {
 			t.fetch = &fetching{done: make(chan struct{})}
-			// A caller that hangs up must not fail the others that wait.
+			// A caller that gives up must not fail the others that wait.
 			go t.run(context.WithoutCancel(ctx), fetch, t.fetch)
 		}
 		running := t.fetch
@@ -73,7 +73,7 @@ func (t *Token) run(ctx context.Context, fetch Fetch, running *fetching) {
 	ctx, cancel := context.WithTimeout(carrier.WithOperation(ctx, ""), fetchTimeout)
 	defer cancel()
 
-	began := time.Now() // the carrier counts from when it answers, which is later
+	began := time.Now() // the carrier counts from its answer, which is later
 	value, ttl, err := fetch(ctx)
 	if err == nil && (value == "" || ttl <= 0) {
 		err = &ship.Error{Kind: ship.Unavailable, Message: "the carrier sent an empty token"}

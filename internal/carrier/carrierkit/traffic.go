@@ -22,7 +22,7 @@ type TrafficOptions struct {
 
 	IdleConns int            // kept for reads, per carrier
 	IdleFor   time.Duration  // and for how long
-	RootCAs   *x509.CertPool // that sign for carriers; nil means the host's
+	RootCAs   *x509.CertPool // CAs that sign for carriers; nil means the host's
 
 	// In flight at once, per carrier: purchases, look-ups and voids; rates and
 	// checks; tracking.
@@ -32,8 +32,8 @@ type TrafficOptions struct {
 	Share     float64
 	ActiveFor time.Duration
 
-	// Shares of the quota that are kept: rates and tracking stop at the first,
-	// only tracking at both. Negative keeps none.
+	// Shares of the quota that are reserved: rates and tracking leave the first
+	// untouched, tracking leaves both. A negative share reserves nothing.
 	KeepForLabels float64
 	KeepForRates  float64
 
@@ -128,13 +128,13 @@ type Traffic struct {
 
 type lineKey struct{ carrier, connection string }
 
-// pool is what the connections of one carrier share.
+// pool holds what the connections of one carrier share.
 type pool struct {
 	reads, effects        http.RoundTripper
 	labels, rates, tracks *bulkhead
 }
 
-// bulkheadOf is where a call of the operation counts.
+// bulkheadOf returns the bulkhead that a call of the operation belongs to.
 func (p *pool) bulkheadOf(op carrier.Operation) *bulkhead {
 	switch priorityOf(op) {
 	case ratePriority:
@@ -154,8 +154,8 @@ func NewTraffic(options TrafficOptions) *Traffic {
 	}
 }
 
-// Doer is what a driver of the connection is opened with. The same carrier and
-// connection have the same Doer, paced to the quota of the first spec.
+// Doer returns what a driver of the connection is opened with. The same carrier
+// and connection have the same Doer, paced to the quota of the first spec.
 //
 // Its errors are *ship.Error when the request was not sent: Limited for a
 // quota or a pause that the carrier asked for, Unavailable for a carrier that
@@ -192,7 +192,7 @@ func (t *Traffic) Doer(spec carrier.Spec, connection string) carrier.Doer {
 	return added
 }
 
-// A Stat is how one operation of one connection stands.
+// A Stat is the state of one operation of one connection.
 type Stat struct {
 	Carrier, Connection string
 	Operation           carrier.Operation // empty for a call of none, such as a shared token's
@@ -204,7 +204,7 @@ type Stat struct {
 	Sent, Shed          uint64            // calls since the start, made and refused by us
 }
 
-// Stats returns how the operations stand that were ever asked for, in order of
+// Stats returns the state of every operation that was ever used, sorted by
 // carrier, connection and operation.
 func (t *Traffic) Stats() []Stat {
 	t.mu.Lock()

@@ -21,7 +21,8 @@ type network func(*http.Request) (*http.Response, error)
 
 func (n network) RoundTrip(r *http.Request) (*http.Response, error) { return n(r) }
 
-// over makes traffic that goes to n, with all limits but these as shipped.
+// over returns traffic that goes to n, with the default limits except for the
+// given ones.
 func over(n network, change ...func(*carrierkit.TrafficOptions)) *carrierkit.Traffic {
 	o := carrierkit.DefaultTrafficOptions()
 	o.Wrap = func(http.RoundTripper) http.RoundTripper { return n }
@@ -31,7 +32,7 @@ func over(n network, change ...func(*carrierkit.TrafficOptions)) *carrierkit.Tra
 	return carrierkit.NewTraffic(o)
 }
 
-// says is an answer of the carrier.
+// says builds a response of the carrier.
 func says(status int, header ...string) (*http.Response, error) {
 	h := http.Header{}
 	for i := 0; i < len(header); i += 2 {
@@ -62,7 +63,7 @@ func retryAfter(err error) time.Duration {
 	return -1
 }
 
-// stat is the row of one operation of the only connection.
+// stat returns the state of one operation of the only connection.
 func stat(t *testing.T, traffic *carrierkit.Traffic, op carrier.Operation) carrierkit.Stat {
 	t.Helper()
 	for _, s := range traffic.Stats() {

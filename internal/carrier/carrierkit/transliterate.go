@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tidy is text in composed form, with single spaces and without control
+// tidy returns text in composed form, with single spaces and without control
 // characters.
 func tidy(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -43,7 +43,7 @@ func isPicture(r rune) bool {
 // A script is how text is written for a carrier.
 type script struct {
 	charset string // what the carrier prints
-	country string // decides between the habits of languages
+	country string // selects the conventions of a language
 }
 
 // write writes tidy text, and reports whether every character of it has a form
@@ -79,7 +79,7 @@ func (sc script) write(text string) (string, bool) {
 	return out, out != ""
 }
 
-// form is a character's form in the charset, given what stands before it.
+// form returns a character's form in the charset, given what stands before it.
 func (sc script) form(r rune, before []rune) (string, bool) {
 	// A country's own form comes before the general one: German writes ü as
 	// "ue", Turkish as "u".
@@ -121,7 +121,7 @@ func (sc script) form(r rune, before []rune) (string, bool) {
 	return written.String(), true
 }
 
-// afterVowel distinguishes the Greek "ου" from a "υ" of its own.
+// afterVowel distinguishes the Greek "ου" from a separate "υ".
 func afterVowel(before []rune) bool {
 	if len(before) == 0 {
 		return false
@@ -142,7 +142,7 @@ func isAmongCapitals(runes []rune, i int) bool {
 	return false
 }
 
-// titled is text with its first letter as a capital.
+// titled returns text with its first letter as a capital.
 func titled(s string) string {
 	runes := []rune(s)
 	if len(runes) > 0 {

@@ -44,8 +44,8 @@ func newConnections(options TrafficOptions, effects bool) http.RoundTripper {
 		MaxResponseHeaderBytes: 64 << 10,
 		Protocols:              &protocols,
 		DisableCompression:     true,
-		// A transport sends again what a reused connection lost. A connection
-		// that is never reused leaves it nothing to send again.
+		// A transport resends a request that a reused connection lost. If
+		// connections are never reused, it has nothing to resend.
 		DisableKeepAlives:   effects,
 		MaxIdleConns:        options.IdleConns,
 		MaxIdleConnsPerHost: options.IdleConns,
@@ -54,13 +54,13 @@ func newConnections(options TrafficOptions, effects bool) http.RoundTripper {
 }
 
 // NewTransport returns connections to a service that is no carrier, with the
-// same limits on how long each step takes but for its answer, which is due in
+// same limits on how long each step takes, except that the answer is due within
 // half a minute.
 func NewTransport() http.RoundTripper {
 	return newTransport(TrafficOptions{FirstByte: 30 * time.Second}.withDefaults(), false)
 }
 
-// once is the request in a form that can be sent only once.
+// once returns the request in a form that can be sent only once.
 func once(request *http.Request) *http.Request {
 	single := request.WithContext(request.Context())
 	single.GetBody = nil
@@ -77,8 +77,8 @@ const (
 	inconclusive                // the caller gave up too early to tell
 )
 
-// outcomeOf is the outcome of a call that ended with err after a time on the
-// wire.
+// outcomeOf returns the outcome of a call that ended with err after a time on
+// the wire.
 func (t *Traffic) outcomeOf(ctx context.Context, err error, waited, onWire time.Duration) outcome {
 	ended := ctx.Err()
 	switch {
@@ -100,8 +100,8 @@ func (t *Traffic) outcomeOf(ctx context.Context, err error, waited, onWire time.
 	return failed
 }
 
-// watched is the body of an answer. The call ends with it: at its last byte,
-// at its failure, or when it is closed.
+// watched is the body of an answer. The call ends when the body has been read,
+// fails, or is closed.
 type watched struct {
 	io.ReadCloser
 	done func(err error)

@@ -24,8 +24,8 @@ import (
 )
 
 // trap is a keep-alive server that answers the first request of a connection
-// and closes it, without a word, on the second: what a busy carrier's idle
-// connections do. A request whose key begins with "lost" is never answered.
+// and closes it without an answer on the second, as idle connections of a busy
+// carrier do. A request whose key begins with "lost" is never answered.
 type trap struct {
 	at   string
 	mu   sync.Mutex
@@ -72,8 +72,8 @@ func (tr *trap) serve(conn net.Conn) {
 	}
 }
 
-// spring sends n purchases and voids as a careless driver would, with reads
-// between them that leave idle connections behind.
+// spring triggers the trap: it sends n purchases and voids as a careless driver
+// would, with reads between them that leave idle connections behind.
 func (tr *trap) spring(t *testing.T, via carrier.Doer, n int) {
 	t.Helper()
 	exchange := func(ctx context.Context, method, key string, body io.Reader) error {
@@ -140,7 +140,7 @@ func TestAnEffectIsOnTheWireAtMostOnce(t *testing.T) {
 	if repeated, keys := tr.repeated(); repeated != 0 || keys != n {
 		t.Errorf("of %d effects %d were on the wire, %d more than once", n, keys, repeated)
 	}
-	// The trap is one: the transport that everybody uses falls into it.
+	// The trap works: the default transport falls into it.
 	careless := newTrap(t)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -255,8 +255,8 @@ func TestOldTLSIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 }
 
-// Each step has its own bound, and which one it was says whether anything was
-// sent.
+// Each step has its own time limit, and the limit that was hit tells whether
+// anything was sent.
 func TestStepsOfACallAreBounded(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {

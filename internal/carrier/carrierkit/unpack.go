@@ -88,6 +88,7 @@ func (b *unpackedBody) open() (io.Reader, error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 
-	// Whatever ended the peek comes again when the buffer has been read.
+	// The error that ended the peek is returned again once the buffer has been
+	// read.
 	return buffered, nil
 }

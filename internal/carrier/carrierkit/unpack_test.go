@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// packed is text, compressed.
+// packed returns text, compressed.
 func packed(t *testing.T, text string) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -28,7 +28,7 @@ func packed(t *testing.T, text string) []byte {
 	return buffer.Bytes()
 }
 
-// trafficVia is the service's way to carriers.
+// trafficVia returns the service's way to carriers.
 func trafficVia(t *testing.T, o carrierkit.TrafficOptions) carrier.Doer {
 	t.Helper()
 	traffic := carrierkit.NewTraffic(o)
@@ -87,7 +87,8 @@ func TestACompressedRefusalKeepsItsCode(t *testing.T) {
 	}
 }
 
-// What cannot be unpacked is an answer that was lost: the carrier may have sold.
+// A response that cannot be decompressed counts as lost: the carrier may have
+// made the sale.
 func TestADamagedCompressedAnswerIsLost(t *testing.T) {
 	whole := packed(t, `{"number":"`+strings.Repeat("7", 5000)+`"}`)
 	changed := bytes.Clone(whole)

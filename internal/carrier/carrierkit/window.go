@@ -2,8 +2,8 @@ package carrierkit
 
 import "time"
 
-// window counts what happened in the last while, to the slot: never less than
-// in exactly that while, and at most one slot more.
+// window counts events in a sliding period with the precision of a slot: never
+// less than the exact period, and at most one slot more.
 type window struct {
 	start  time.Time
 	width  time.Duration // of a slot
@@ -39,7 +39,7 @@ func (w *window) add(now time.Time, n int) int64 {
 	return slot
 }
 
-// undo takes one back that was counted in the slot.
+// undo removes one event that was counted in the slot.
 func (w *window) undo(now time.Time, slot int64) {
 	if w.slot(now)-slot < int64(len(w.counts)) {
 		*w.count(slot)--
@@ -52,7 +52,7 @@ func (w *window) sum(now time.Time) int {
 	return w.total
 }
 
-// fallsTo is when the sum is down to n, if nothing is added.
+// fallsTo returns when the sum will have fallen to n if nothing is added.
 func (w *window) fallsTo(now time.Time, n int) time.Time {
 	newest := w.slot(now)
 	left := w.total

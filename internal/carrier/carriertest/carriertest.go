@@ -24,12 +24,12 @@ type Subject struct {
 	// Credentials open the carrier. The value of a secret field must be
 	// distinctive: the suite looks for it in every error.
 	Credentials carrier.Credentials
-	// Service is a working stand-in for the carrier; each case has a new one.
+	// Service is a working emulator of the carrier; each case gets a new one.
 	Service func(testing.TB) carrier.Doer
 	// Order can be quoted, bought, found and voided.
 	Order carrier.BuyOrder
-	// Absent was never bought; the zero value is Order under another
-	// reference.
+	// Absent is an order that was never bought; the zero value means Order with
+	// another reference.
 	Absent carrier.BuyOrder
 	// Refusal is how the carrier declines.
 	Refusal Refusal
@@ -71,8 +71,8 @@ func Run(t *testing.T, subject Subject) {
 	}
 }
 
-// testCase is one demand on a carrier. It returns an error instead of failing
-// the test, so that the suite itself can be tested.
+// testCase is one requirement for a carrier. It returns an error instead of
+// failing the test, so that the suite itself can be tested.
 type testCase struct {
 	name string
 	run  func(testing.TB) error
@@ -115,7 +115,7 @@ var operations = []operation{
 	}},
 }
 
-// cases lists every demand on the subject.
+// cases lists every requirement for the subject.
 func (s Subject) cases() []testCase {
 	list := []testCase{{"the description is whole", s.testSpec}}
 	probe, err := s.openVia(brokenDoer{})
@@ -163,8 +163,8 @@ func (s Subject) testSpec(testing.TB) error {
 	return nil
 }
 
-// testWorks demands that the operation succeeds, with change made to each
-// exchange, tokens included.
+// testWorks requires that the operation succeeds with change applied to each
+// exchange, including those for tokens.
 func (s Subject) testWorks(t testing.TB, op operation, change fault) error {
 	service := s.Service(t)
 	w := &wire{subject: s, service: service, fault: change, tokenFault: change}
@@ -213,7 +213,7 @@ func (s Subject) testFind(t testing.TB) error {
 		return err
 	}
 
-	// A look-up need not know the price, but it may not know another one.
+	// A look-up may lack the price, but must not return a different one.
 	found, err := c.Find(t.Context(), s.Order)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestSuiteAcceptsADriverWithTokens(t *testing.T) {
 	Run(t, subject(habits{}))
 }
 
-// Each bad habit is noticed by the case that is there for it.
+// Each bad habit is caught by the test case that is meant for it.
 func TestSuiteNoticesBadHabits(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -24,8 +24,8 @@ import (
 // followed: the file is wrong, or the carrier's real answers differ from it.
 type Departure struct {
 	Operation string // "POST /shipments/{version}/ship", as the file writes it
-	Answer    bool   // it is the answer that departs, not the request
-	Contains  string // a part of the complaint
+	Answer    bool   // the response departs, not the request
+	Contains  string // part of the error message
 	Reason    string
 }
 
@@ -215,7 +215,7 @@ func (c *Contract) isDeparture(where Departure, complaint string) bool {
 	return false
 }
 
-// flatten takes collected errors apart.
+// flatten splits joined errors.
 func flatten(err error) []error {
 	if err == nil {
 		return nil

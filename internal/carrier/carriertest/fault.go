@@ -91,8 +91,8 @@ func truncateCompressed(service carrier.Doer, r *http.Request) (*http.Response, 
 	return resp, err
 }
 
-// corruptCompressed: the answer is compressed, and one of its bytes was changed
-// on the way.
+// corruptCompressed: the answer is compressed, and one of its bytes is changed
+// in transit.
 func corruptCompressed(service carrier.Doer, r *http.Request) (*http.Response, error) {
 	resp, err := reply(service, r, func(body []byte) io.Reader {
 		packed := compress(body)
@@ -187,7 +187,7 @@ func tooBig(_ carrier.Doer, _ *http.Request) (*http.Response, error) {
 		strings.NewReader(`{"text":"`), io.LimitReader(letters{}, bigSize), strings.NewReader(`"}`))), nil
 }
 
-// answer is a fixed answer; the carrier does not see the request.
+// answer returns a fixed answer; the carrier does not see the request.
 func answer(status int, body string, header ...string) fault {
 	return func(carrier.Doer, *http.Request) (*http.Response, error) {
 		resp := response(status, strings.NewReader(body))
@@ -198,8 +198,8 @@ func answer(status int, body string, header ...string) fault {
 	}
 }
 
-// echo is a refusal that repeats the whole request, credentials and all, as
-// careless carriers do.
+// echo returns a refusal that repeats the whole request, credentials and all,
+// as careless carriers do.
 func echo(refusal Refusal) fault {
 	return func(_ carrier.Doer, r *http.Request) (*http.Response, error) {
 		var text strings.Builder

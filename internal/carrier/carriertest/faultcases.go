@@ -33,7 +33,7 @@ type faultCase struct {
 	also   func(*ship.Error) error // a further demand
 }
 
-// deadline is how long an operation may take under the fault.
+// deadline returns how long an operation may take under the fault.
 func (f faultCase) deadline() time.Duration {
 	if f.name == "never answers" || f.name == "answer stops in half" {
 		return patience
@@ -93,7 +93,7 @@ func (s Subject) faults(op operation) []faultCase {
 	return list
 }
 
-// compressedRefusal is the refusal as FedEx sends it.
+// compressedRefusal returns the refusal as FedEx sends it.
 func compressedRefusal(refusal fault) fault {
 	return func(service carrier.Doer, r *http.Request) (*http.Response, error) {
 		return compressedAs("GZIP")(doerFunc(func(r *http.Request) (*http.Response, error) { return refusal(service, r) }), r)
@@ -119,7 +119,7 @@ func (s Subject) refusalCode(refused *ship.Error) error {
 	return nil
 }
 
-// faultCases are the cases of one operation under every fault.
+// faultCases returns the cases of one operation under every fault.
 func (s Subject) faultCases(op operation) []testCase {
 	var list []testCase
 	for _, injected := range s.faults(op) {
@@ -182,7 +182,7 @@ func (s Subject) testFault(t testing.TB, op operation, injected faultCase) error
 }
 
 // testLetInAgain answers the first request with 401. A driver with tokens
-// fetches a new one and asks once more; any other has nothing to try.
+// fetches a new one and asks once more; any other driver must not retry.
 func (s Subject) testLetInAgain(t testing.TB, op operation) error {
 	service := s.Service(t)
 	first := true
@@ -223,7 +223,7 @@ func (s Subject) runOver(t testing.TB, op operation, service carrier.Doer, w *wi
 	return op.run(t.Context(), c, needed)
 }
 
-// inspect demands that an error names its carrier and holds no secret.
+// inspect requires that an error names its carrier and contains no secret.
 func (s Subject) inspect(err error) error {
 	if failure, ok := errors.AsType[*ship.Error](err); !ok || failure.Carrier != s.Spec.Name {
 		return fmt.Errorf("err = %v does not name the carrier", err)
@@ -244,7 +244,7 @@ func (s Subject) inspect(err error) error {
 	return nil
 }
 
-// wire carries the requests of one case, breaks them, and counts.
+// wire carries the requests of one case, injects its faults, and counts.
 type wire struct {
 	subject    Subject
 	service    carrier.Doer
@@ -295,7 +295,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// complaint is the error of the traffic of a case, if there is one.
+// complaint returns what is wrong with the traffic of a case, if anything.
 func (w *wire) complaint(op operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// Server starts a stand-in carrier on this machine, over real HTTP, and returns
+// Server starts a carrier emulator on this machine, over real HTTP, and returns
 // a Doer that sends every request there, whatever host it names. Requests go
 // over the transport that the service uses, connections included.
 func Server(t testing.TB, handler http.Handler) carrier.Doer {
@@ -36,15 +36,15 @@ func Via(t testing.TB) carrier.Doer {
 	return traffic.Doer(carrier.Spec{}, "")
 }
 
-// over is the Doer by which the service reaches a carrier, with service in
+// over returns the Doer by which the service reaches a carrier, with service in
 // place of the connections: what service answers is unpacked and classified as
 // if it came from the carrier.
 func over(service carrier.Doer) carrier.Doer {
 	return carrierkit.NewTraffic(patient(service)).Doer(carrier.Spec{}, "")
 }
 
-// patient are the options of traffic whose breakers never open and that never
-// pauses: a suite of faults would open every breaker.
+// patient returns the options of traffic whose breakers never open and that
+// never pauses: a suite of faults would open every breaker.
 func patient(service carrier.Doer) carrierkit.TrafficOptions {
 	options := carrierkit.DefaultTrafficOptions()
 	options.Breaker.Calls = 1 << 30

@@ -49,7 +49,7 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 	return draft.sale(answer)
 }
 
-// shipRequest is the body of the request that buys the label.
+// shipRequest returns the body of the request that buys the label.
 func (d driver) shipRequest(request carrier.BuyOrder, now time.Time) (draft, shipmentRequest, error) {
 	// A lost purchase is looked up by this reference, so it must reach DHL
 	// unchanged.
@@ -128,7 +128,7 @@ func (d driver) declare(body *shipmentRequest, p *draft, request carrier.BuyOrde
 	}
 }
 
-// A selection is what a purchase repeats of its quote.
+// A selection is the part of a quote that the purchase must repeat.
 type selection struct {
 	localProduct string // the product's code in the country of origin
 	paperless    bool   // paperless trade is offered
@@ -155,7 +155,7 @@ func readSelection(text string) selection {
 	}
 }
 
-// productOf is DHL's code of one of our services on a lane.
+// productOf returns DHL's code of one of our services on a route.
 func productOf(code string, lane lane) (string, error) {
 	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
 	if i < 0 {
@@ -204,8 +204,8 @@ func imagesOf(order ship.Order, declarable bool) images {
 	return requested
 }
 
-// printedReference is what the people who pack and receive know the parcel by:
-// the order number, then the client's reference.
+// printedReference returns what identifies the parcel to the people who pack
+// and receive it: the order number, then the client's reference.
 func printedReference(order ship.Order) string {
 	const limit = 150 // of the free text on the label
 
@@ -219,7 +219,7 @@ func printedReference(order ship.Order) string {
 	return text
 }
 
-// references are our own reference first, by which a purchase is looked up,
+// references returns our own reference first, by which a purchase is looked up,
 // then the client's order and reference where they fit, and the shipment's id
 // last. The label has the order in its free text.
 func references(request carrier.BuyOrder) []reference {

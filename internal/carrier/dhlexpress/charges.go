@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// billedPrice is the total in the currency that the account is billed in. The
-// other rows may have a price of zero and no currency.
+// billedPrice returns the total in the currency that the account is billed in.
+// The other rows may have a price of zero and no currency.
 func billedPrice(prices []price) (ship.Money, bool) {
 	for _, total := range prices {
 		if total.CurrencyType == "BILLC" {
@@ -21,8 +21,8 @@ func billedPrice(prices []price) (ship.Money, bool) {
 	return ship.Money{}, false
 }
 
-// charges are the parts of a price in the currency of the bill. What they leave
-// of the total is a charge of its own, so that their sum is the price.
+// charges returns the parts of a price in the currency of the bill. What they
+// leave of the total is a charge of its own, so that their sum is the price.
 func (o product) charges(total ship.Money) []ship.Charge {
 	var list []ship.Charge
 	left := total.Minor
@@ -98,7 +98,7 @@ var chargeTypes = map[string]ship.ChargeType{
 	extraLiability:        ship.InsuranceCharge,
 }
 
-// billableGrams is the heavier of the weight and the volumetric weight.
+// billableGrams returns the heavier of the weight and the volumetric weight.
 func (o product) billableGrams() int64 {
 	grams := 1000.0
 	if o.Weight.UnitOfMeasurement == "imperial" {

@@ -43,7 +43,8 @@ func specServices() []carrier.Service {
 	return list
 }
 
-// product is DHL's code of the service on the lane; "" if it does not go there.
+// product returns DHL's code of the service on the lane; "" if it does not go
+// there.
 func (s service) product(on lane) string {
 	return [...]string{domestic: s.domestic, union: s.union, papers: s.papers, goods: s.goods}[on]
 }

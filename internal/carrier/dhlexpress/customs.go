@@ -67,10 +67,10 @@ func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money)
 	}
 }
 
-// commodity is a commodity code without its dots and blanks.
+// commodity returns a commodity code without its dots and blanks.
 func commodity(code string) string { return strings.NewReplacer(".", "", " ", "").Replace(code) }
 
-// declarationOf is the export declaration of a checked order.
+// declarationOf returns the export declaration of a checked order.
 func declarationOf(request carrier.BuyOrder, p draft, now time.Time) *declaration {
 	customs := request.Order.Customs
 	reason := reasonOf(request.Order)
@@ -111,7 +111,7 @@ func reasonOf(order ship.Order) reason {
 	return reasons[order.Customs.ContentsType]
 }
 
-// firstFitting is the first value that is short enough for a reference.
+// firstFitting returns the first value that is short enough for a reference.
 func firstFitting(values ...string) string {
 	for _, value := range values {
 		if value != "" && utf8.RuneCountInString(value) <= maxReference {
@@ -121,7 +121,7 @@ func firstFitting(values ...string) string {
 	return ""
 }
 
-// lineWeights are the weights of the lines in grams, each with all of its
+// lineWeights returns the weights of the lines in grams, each with all of its
 // pieces. Lines without a weight share what the others leave of the parcels.
 func lineWeights(order ship.Order) []int64 {
 	var left, unknown int64

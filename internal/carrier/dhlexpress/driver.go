@@ -62,13 +62,13 @@ func (d driver) Check(ctx context.Context) error {
 	return nil
 }
 
-// version is the interface that this driver was written against.
+// version is the version of the API that this driver was written for.
 const version = "3.1.0"
 
 // answerLimit bounds an answer: the label of a hundred pieces is some 6 MB.
 const answerLimit = 8 << 20
 
-// call is one exchange. The reference is for DHL's own logs.
+// call returns one exchange. The reference is for DHL's own logs.
 func (d driver) call(method, path string, query url.Values, reference string) carrierkit.Call {
 	address := d.base + path
 	if len(query) > 0 {

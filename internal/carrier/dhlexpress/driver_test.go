@@ -30,7 +30,7 @@ func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest
 	return carriertest.NewContract(t, dhlexpress.Spec.TestURL, departures, "dhl-express/mydhl-api-3.1.1.json")
 }
 
-// newStandIn is a stand-in with an empty ledger.
+// newStandIn returns an emulator with an empty ledger.
 func newStandIn(t testing.TB) *emulator.Server {
 	t.Helper()
 	l, err := emulator.OpenLedger("")
@@ -49,7 +49,7 @@ func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrie
 	return c
 }
 
-// domesticOrder is a parcel inside Germany.
+// domesticOrder returns a parcel inside Germany.
 func domesticOrder() carrier.BuyOrder {
 	return carrier.BuyOrder{
 		Service: "express_domestic", Reference: ref, Shipment: ship.NewShipmentID(0, time.Now()),
@@ -67,7 +67,7 @@ func domesticOrder() carrier.BuyOrder {
 	}
 }
 
-// foreignOrder is two parcels of goods from Germany to the United States.
+// foreignOrder returns two parcels of goods from Germany to the United States.
 func foreignOrder() carrier.BuyOrder {
 	b := domesticOrder()
 	b.Service = "express_worldwide"

@@ -42,7 +42,7 @@ func isCode(s string) bool {
 	return s != "" && len(s) <= 8 && strings.Trim(s, "0123456789") == ""
 }
 
-// detailsOf are the problems that DHL lists, one text each.
+// detailsOf returns the problems that DHL lists, one text each.
 func detailsOf(body []byte) []string {
 	var answer problem
 	if json.Unmarshal(body, &answer) != nil {
@@ -104,7 +104,7 @@ func splitCode(text string) (code, words string) {
 	return code, strings.TrimSpace(words)
 }
 
-// fieldOf is a problem as one of our fields; not ok if it names none.
+// fieldOf returns a problem as one of our fields; not ok if it names none.
 func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bool) {
 	code, words := splitCode(text)
 	field := ship.FieldError{
@@ -131,7 +131,7 @@ func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bo
 	return field, field.Pointer != ""
 }
 
-// Codes of problems that are known by what they are about.
+// Error codes of DHL that identify the field they are about.
 const (
 	codeVagueGoods = "7147"
 	codeNoInvoice  = "7120"
@@ -140,8 +140,8 @@ const (
 	codeNoExtra    = "7008"
 )
 
-// pointerOf is our name of the part of the request that a text is about; empty
-// if it names none that the client wrote.
+// pointerOf returns our pointer to the part of the request that a text is
+// about; empty if it names none that the client wrote.
 func pointerOf(words string, order ship.Order, extras []extra) string {
 	path := dhlPointer.FindString(words)
 	if path == "" && !strings.HasPrefix(words, "#") {
@@ -222,8 +222,8 @@ var partyFields = map[string]string{
 	"registrationNumbers": "",
 }
 
-// contentPointer is our name of a part that is about parcels and goods. DHL
-// writes some of these names in lower case.
+// contentPointer returns our name of a part that is about parcels and goods.
+// DHL writes some of these names in lower case.
 func contentPointer(parts []string, order ship.Order) string {
 	lower := make([]string, len(parts))
 	for i, part := range parts {
@@ -290,7 +290,7 @@ func declarationPointer(rest []string, order ship.Order) string {
 	return "/customs"
 }
 
-// extraPointer is the option that an extra service stands for.
+// extraPointer returns the option that an extra service stands for.
 func extraPointer(index string, extras []extra) string {
 	n, err := strconv.Atoi(index)
 	if err != nil || n >= len(extras) {
@@ -312,8 +312,8 @@ func extraPointer(index string, extras []extra) string {
 	return "/options"
 }
 
-// vagueItem is the item whose description DHL does not accept: the one that is
-// quoted, else the one that is numbered.
+// vagueItem returns the item whose description DHL does not accept: the one
+// that is quoted, else the one that is numbered.
 func vagueItem(words string, order ship.Order) string {
 	if order.Customs == nil || len(order.Customs.Items) == 0 {
 		return "/customs/items"
@@ -342,7 +342,7 @@ var keyword = regexp.MustCompile(`Description:([^\]]+)\]`)
 // lineNumber is the line that DHL names; its own examples count from one.
 var lineNumber = regexp.MustCompile(`(?i)lineitems/(\d+)`)
 
-// plainWords is a text without the names of DHL's own fields.
+// plainWords returns a text without the names of DHL's own fields.
 func plainWords(words string) string {
 	if key := missingKey.FindStringSubmatch(words); key != nil {
 		return key[1] + " is required"

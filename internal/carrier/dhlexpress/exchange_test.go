@@ -20,7 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// orders are all the kinds of shipments that there are.
+// orders returns all the kinds of shipments that there are.
 func orders() map[string]carrier.BuyOrder {
 	list := map[string]carrier.BuyOrder{"domestic": domesticOrder(), "goods": foreignOrder()}
 	add := func(name string, b carrier.BuyOrder, change func(*carrier.BuyOrder)) {
@@ -263,7 +263,7 @@ func TestTheLocalProductIsBoughtAsQuoted(t *testing.T) {
 	}
 }
 
-// pointers are the fields of an error.
+// pointers returns the fields of an error.
 func pointers(err error) string {
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok {
@@ -276,7 +276,7 @@ func pointers(err error) string {
 	return strings.Join(list, " ")
 }
 
-// What DHL repeats of the credentials is in no part of an error.
+// Credentials that DHL repeats must not appear anywhere in an error.
 func TestNoErrorRepeatsTheCredentials(t *testing.T) {
 	login := base64.StdEncoding.EncodeToString([]byte(standin.APIKey + ":" + standin.APISecret))
 	body := `{"title":"Bad request","additionalDetails":["#/content/incoterm: you sent ` + login + `","#/productCode: with ` + standin.APISecret + `"]}`
@@ -316,7 +316,7 @@ func TestALostAnswerIsUncertainAndFoundLater(t *testing.T) {
 	}
 }
 
-// fixed answers every request alike.
+// fixed gives every request the same response.
 type fixed struct {
 	status int
 	body   string

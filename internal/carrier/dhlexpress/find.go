@@ -48,8 +48,8 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	return found[0].sale(request), nil
 }
 
-// searchRange is when the shipment can have been made or planned for. Days are
-// DHL's own, so one is added on each side.
+// searchRange returns when the shipment can have been made or planned for. Days
+// are DHL's own, so one is added on each side.
 func searchRange(request carrier.BuyOrder, now time.Time) (from, to time.Time) {
 	from = now.AddDate(0, 0, -30)
 	if request.Shipment != "" {

@@ -103,7 +103,7 @@ func (c *checker) address(given ship.Address, pointer string) (carrierkit.Fitted
 	if unfit, ok := errors.AsType[*ship.Error](err); ok {
 		c.invalid = append(c.invalid, unfit.Fields...)
 
-		// What was given is not reported as missing as well.
+		// A field that was given is not also reported as missing.
 		fitted.Phone = given.Phone
 		fitted.City = given.City
 		fitted.Lines = []string{given.Address1}
@@ -128,9 +128,9 @@ func (c *checker) address(given ship.Address, pointer string) (carrierkit.Fitted
 // request arrives.
 const lead = 15 * time.Minute
 
-// handover is when DHL gets the parcel, in the zone of the origin. A day that
-// the client names stands for its noon. If it names none, that is now, or the
-// next working morning after the couriers' day.
+// handover returns when DHL gets the parcel, in the zone of the origin. A day
+// that the client names stands for its noon. If it names none, that is now, or
+// the next working morning after the couriers' day.
 func (c *checker) handover(order ship.Order, now time.Time) time.Time {
 	earliest := now.Add(lead).In(carrierkit.PlaceOf(order.Origin).ClosestZone())
 	if order.ShipDate == "" {
@@ -145,7 +145,7 @@ func (c *checker) handover(order ship.Order, now time.Time) time.Time {
 	case noon.After(earliest.AddDate(0, 0, 10)):
 		c.refuse("/shipDate", "invalid", "must be within ten days from today for DHL Express")
 	case noon.Before(earliest):
-		return earliest // today, or a day that ended while the purchase was under way
+		return earliest // also if the day ended while the purchase was under way
 	}
 	return noon
 }
@@ -165,7 +165,8 @@ func workingTime(t time.Time) time.Time {
 // formatTime writes a time as DHL reads it, with a blank before the zone.
 func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-07:00") }
 
-// accounts are those of the sender and, if another account pays, of the payer.
+// accounts returns the accounts of the sender and, if another account pays, of
+// the payer.
 func (c *checker) accounts(own string, billing *ship.Billing) []account {
 	list := []account{{"shipper", own}}
 	if billing == nil || billing.Type == "sender" || billing.Type == "" {
@@ -178,7 +179,7 @@ func (c *checker) accounts(own string, billing *ship.Billing) []account {
 	return append(list, account{"payer", billing.Account})
 }
 
-// extrasOf are the extra services of the order.
+// extrasOf returns the extra services of the order.
 func extrasOf(order ship.Order, p *draft) []extra {
 	var list []extra
 	switch order.Options.Signature {
@@ -235,8 +236,8 @@ func postalAddressOf(fitted carrierkit.FittedAddress) postalAddress {
 	return address
 }
 
-// partyOf is a party of the shipment. DHL's word for a consumer depends on the
-// side.
+// partyOf returns a party of the shipment. DHL's word for a consumer depends on
+// the side.
 func partyOf(fitted carrierkit.FittedAddress, kind, consumer string) party {
 	p := party{
 		PostalAddress: postalAddressOf(fitted),

@@ -35,7 +35,7 @@ func kilograms(grams int64) json.Number { return decimal(grams, 3) }
 
 func centimetres(mm int64) json.Number { return decimal(mm, 1) }
 
-// decimal is a number with its last digits after the point.
+// decimal returns a number with its last digits after the point.
 func decimal(number int64, places int) json.Number {
 	text := strconv.FormatInt(number, 10)
 	for len(text) <= places {

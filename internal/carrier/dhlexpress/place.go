@@ -17,8 +17,8 @@ const (
 	goods
 )
 
-// laneOf is the lane between two places. A parcel that is declared inside a
-// country, such as one to Ceuta, is still a domestic one.
+// laneOf returns the lane between two places. A parcel that is declared inside
+// a country, such as one to Ceuta, is still a domestic one.
 func laneOf(from, to carrierkit.Place, declared bool) lane {
 	switch {
 	case countryOf(from) == countryOf(to):
@@ -31,8 +31,8 @@ func laneOf(from, to carrierkit.Place, declared bool) lane {
 	return papers
 }
 
-// countryOf is the country in DHL's spelling: the territory, where DHL serves
-// it as a country. Some islands and Kosovo have codes of DHL's own.
+// countryOf returns the country in DHL's spelling: the territory, where DHL
+// serves it as a country. Some islands and Kosovo have codes of DHL's own.
 func countryOf(place carrierkit.Place) string {
 	territory := place.Territory()
 	if slices.Contains(partOfCountry, territory) {
@@ -50,7 +50,7 @@ var partOfCountry = []string{carrierkit.CeutaMelilla, "AX"}
 
 var ownCountries = map[string]string{"BL": "XY", "BQ": "XB", "CW": "XC", "SX": "XM", "XK": "KV"}
 
-// placeOf is a place that DHL named.
+// placeOf returns a place that DHL named.
 func placeOf(country, state, city string) carrierkit.Place {
 	for iso, own := range ownCountries {
 		if country == own {

@@ -36,7 +36,7 @@ func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error
 	return list, nil
 }
 
-// rateRequest is the body of a quote.
+// rateRequest returns the body of a quote.
 func (p draft) rateRequest() rateRequest {
 	request := rateRequest{
 		CustomerDetails: rateParties{
@@ -63,7 +63,7 @@ func (p draft) rateRequest() rateRequest {
 	return request
 }
 
-// ratedPlace is an address as far as a price depends on it.
+// ratedPlace returns an address as far as a price depends on it.
 func ratedPlace(fitted carrierkit.FittedAddress) postalAddress {
 	fitted.Lines = nil
 	return postalAddressOf(fitted)
@@ -95,7 +95,7 @@ func (p draft) rates(answer rateAnswer) []ship.Rate {
 	return list
 }
 
-// selection is what the purchase repeats of the offer.
+// selection returns what the purchase repeats of the offer.
 func (o product) selection() selection {
 	chosen := selection{localProduct: o.LocalProductCode}
 	for _, detailed := range o.DetailedPrices {
@@ -107,8 +107,8 @@ func (o product) selection() selection {
 }
 
 // localTime reads a time of delivery, which is local to the place of delivery
-// whatever zone it claims. A day without a time lasts until its end, 23:59 as
-// DHL itself writes it.
+// whatever zone it claims. A day without a time means its end, which DHL itself
+// writes as 23:59.
 func localTime(text string, zone *time.Location) time.Time {
 	text, _, _ = strings.Cut(strings.TrimSuffix(text, "Z"), ".")
 	if t, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone); err == nil {

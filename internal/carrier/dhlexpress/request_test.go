@@ -19,10 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// monday is a moment in the working day of Germany.
+// monday is a time during a working day in Germany.
 var monday = time.Date(2026, 11, 16, 9, 30, 0, 0, time.UTC)
 
-// shirts is a parcel of three shirts and a belt from Germany to New York.
+// shirts returns a parcel of three shirts and a belt from Germany to New York.
 func shirts() carrier.BuyOrder {
 	return carrier.BuyOrder{
 		Service: "express_worldwide", Reference: "S0123456789ABCDEFGHJKMNPQR", Shipment: "shp_01h00000000000000000000000",

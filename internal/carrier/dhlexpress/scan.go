@@ -26,9 +26,9 @@ func (c *checkpoint) scan(now time.Time) (scan ship.Scan, ok bool) {
 	return scan, true
 }
 
-// occurredAt is when the checkpoint was: its date and time in the zone of its
-// offset, or else of its country. Where neither is known, or it has no time,
-// the local time is read as UTC and zoned is false.
+// occurredAt returns when the checkpoint was: its date and time in the zone of
+// its offset, or else of its country. Where neither is known, or it has no
+// time, the local time is read as UTC and zoned is false.
 func (c *checkpoint) occurredAt(now time.Time) (t time.Time, zoned, ok bool) {
 	date, clock, hasBoth := strings.Cut(strings.TrimSpace(c.Date), "T") // some answers have both in one
 	if !hasBoth {
@@ -59,7 +59,8 @@ func (c *checkpoint) occurredAt(now time.Time) (t time.Time, zoned, ok bool) {
 // isPlausibleTime reports whether something can have been scanned then.
 func isPlausibleTime(t, now time.Time) bool { return t.After(earliest) && t.Before(now.Add(ahead)) }
 
-// earliest is before DHL had this interface; a scan before it has no date.
+// earliest is a date before DHL introduced this API; an earlier scan time is
+// invalid.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ahead is how far a scan may be in the future: it covers the time zones of the
@@ -76,8 +77,8 @@ func (c *checkpoint) zone() (_ *time.Location, certain bool) {
 	return zone, true
 }
 
-// cityAndCountry is where the checkpoint was, from the name of DHL's service
-// area: "AUCKLAND-NZ".
+// cityAndCountry returns where the checkpoint was, from the name of DHL's
+// service area: "AUCKLAND-NZ".
 func (c *checkpoint) cityAndCountry() (city, country string) {
 	if len(c.Areas) == 0 {
 		return "", ""
@@ -91,7 +92,7 @@ func (c *checkpoint) cityAndCountry() (city, country string) {
 	return strings.TrimSpace(name[:i]), strings.ToUpper(name[i+1:])
 }
 
-// location is the place as it is shown: "AUCKLAND, NZ".
+// location returns the place as it is shown: "AUCKLAND, NZ".
 func (c *checkpoint) location() string {
 	city, country := c.cityAndCountry()
 	if city == "" || country == "" {

@@ -1,7 +1,7 @@
 // Package dhlexpress buys labels from DHL Express over its MyDHL API, and
 // tracks parcels. It makes one attempt per call, keeps no state, and never
-// books a courier: a label that is not used costs nothing, a courier that comes
-// for nothing does.
+// books a courier: an unused label costs nothing, but a courier who comes in
+// vain does.
 package dhlexpress
 
 import (

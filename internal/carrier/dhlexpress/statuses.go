@@ -14,12 +14,12 @@ var statusText string
 // statuses is what the codes of checkpoints mean.
 var statuses = carrierkit.ParseStatuses(statusText)
 
-// meaning is what a scan's code means.
+// meaning returns what a scan's code means.
 func meaning(code string) (status ship.Status, reason string, known bool) {
 	return statuses.Meaning(code)
 }
 
-// cleanCode is a code in capitals, without characters that no code has.
+// cleanCode returns a code in capitals, without characters that no code has.
 func cleanCode(s string) string {
 	const longest = 24
 

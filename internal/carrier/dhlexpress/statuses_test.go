@@ -22,8 +22,8 @@ func TestReasonsAreWords(t *testing.T) {
 	}
 }
 
-// TestEveryCheckpointOfDHLHasARow holds the table to the list that DHL
-// publishes, and to how it was read before.
+// TestEveryCheckpointOfDHLHasARow checks the table against the list that DHL
+// publishes and against its earlier interpretation.
 func TestEveryCheckpointOfDHLHasARow(t *testing.T) {
 	dir := os.Getenv("CARRIER_SPECS")
 	if dir == "" {

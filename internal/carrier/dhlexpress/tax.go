@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// registrations are the tax numbers by the party that they are sent with.
+// registrations returns the tax numbers by the party that they are sent with.
 func registrations(customs *ship.Customs, p draft) map[string][]registration {
 	byParty := map[string][]registration{}
 	for _, id := range customs.TaxNumbers() {
@@ -18,8 +18,8 @@ func registrations(customs *ship.Customs, p draft) map[string][]registration {
 			home = p.toPlace.Country
 		}
 
-		// DHL looks for scheme numbers at the shipper, whoever they were given
-		// for.
+		// DHL expects scheme numbers with the shipper, whichever party they
+		// were given for.
 		number := registrationOf(id, home)
 		party := id.Party
 		if number.TypeCode == codeScheme {
@@ -30,7 +30,7 @@ func registrations(customs *ship.Customs, p draft) map[string][]registration {
 	return byParty
 }
 
-// registrationOf is a tax number of a party whose home is in a country.
+// registrationOf returns a tax number of a party whose home is in a country.
 func registrationOf(id ship.TaxIdentifier, home string) registration {
 	known, ok := taxCodes[id.Type]
 	number := registration{
@@ -50,8 +50,8 @@ func registrationOf(id ship.TaxIdentifier, home string) registration {
 
 // guessType guesses the type of a number that the client gave without one: an
 // IOSS number is known by its shape, that of a party in the United States is an
-// employer's, a number that begins with its country is an EORI, and the rest
-// are VAT numbers.
+// EIN, a number that begins with its country is an EORI, and the rest are VAT
+// numbers.
 func guessType(untyped registration, home string) registration {
 	untyped.TypeCode = "VAT"
 	switch number := untyped.Number; {
@@ -95,7 +95,7 @@ var taxCodes = map[string]struct{ code, issuer string }{
 // codeScheme is DHL's type for IOSS, VOEC and ARN numbers.
 const codeScheme = "SDT"
 
-// taxPointer is where the client wrote the i-th of Customs.TaxNumbers.
+// taxPointer returns where the client wrote the i-th of Customs.TaxNumbers.
 func taxPointer(customs *ship.Customs, i int) string {
 	if i < len(customs.TaxIdentifiers) {
 		return fmt.Sprintf("/customs/taxIdentifiers/%d/number", i)

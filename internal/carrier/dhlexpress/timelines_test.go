@@ -8,17 +8,17 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// told is an answer of DHL.
+// told builds a tracking response of DHL.
 func notified(shipments ...string) string {
 	return `{"shipments":[` + strings.Join(shipments, ",") + `]}`
 }
 
-// shipment has checkpoints and, before them, what else is told.
+// shipment builds a shipment with its checkpoints, preceded by other fields.
 func shipment(number, more string, events ...string) string {
 	return `{"shipmentTrackingNumber":"` + number + `","status":"Success",` + more + `"events":[` + strings.Join(events, ",") + `]}`
 }
 
-// pieces are those of a shipment, each with its checkpoints.
+// pieces returns the pieces of a shipment, each with its checkpoints.
 func pieces(total int, list ...string) string {
 	return fmt.Sprintf(`"numberOfPieces":%d,"pieces":[%s],`, total, strings.Join(list, ","))
 }
@@ -27,7 +27,7 @@ func piece(number string, events ...string) string {
 	return `{"trackingNumber":"` + number + `","events":[` + strings.Join(events, ",") + `]}`
 }
 
-// at is one checkpoint: "2026-03-03 12:00:00 +01:00", the offset may be
+// at returns one checkpoint: "2026-03-03 12:00:00 +01:00", the offset may be
 // missing.
 func at(moment, code, text, area string) string {
 	when := append(strings.Fields(moment), "", "", "")
@@ -38,7 +38,7 @@ func at(moment, code, text, area string) string {
 	return fmt.Sprintf(`{"date":%q,"time":%q,%s"typeCode":%q,"description":%q,"serviceArea":[{"code":"XXX","description":%q}]}`, when[0], when[1], offset, code, text, area)
 }
 
-// line is what was heard, in one line: a time without a zone ends in "?".
+// line formats an update on one line; a time without a zone ends in "?".
 func line(h carrier.TrackingUpdate) string {
 	s := h.Scan
 	at := s.At.Format(time.RFC3339)

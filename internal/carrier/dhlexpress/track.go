@@ -108,8 +108,8 @@ func (d driver) fetchTracking(ctx context.Context, query url.Values) (answer jso
 	return answer, lookupError(call.Do(ctx, d.via, &answer))
 }
 
-// updatesOf is what the histories say of the requested numbers. A number that
-// occurs in several of them is read once.
+// updatesOf returns what the histories say of the requested numbers. A number
+// that occurs in several of them is read once.
 func updatesOf(histories []shipmentHistory, requested []string, now time.Time) []carrier.TrackingUpdate {
 	var list []carrier.TrackingUpdate
 	done := map[string]bool{}
@@ -148,8 +148,8 @@ func updatesOf(histories []shipmentHistory, requested []string, now time.Time) [
 	return list
 }
 
-// eventsOf are the checkpoints of a piece: its own, and those of the shipment
-// that are about all pieces.
+// eventsOf returns the checkpoints of a piece: its own, and those of the
+// shipment that are about all pieces.
 func (s *shipmentHistory) eventsOf(piece *pieceHistory) []json.RawMessage {
 	// A checkpoint that any piece has is about that piece alone.
 	ofPieces := map[string]bool{}
@@ -176,7 +176,7 @@ func (s *shipmentHistory) eventsOf(piece *pieceHistory) []json.RawMessage {
 	return events
 }
 
-// codeOf is the code of a checkpoint that is not decoded yet.
+// codeOf returns the code of a checkpoint that is not decoded yet.
 func codeOf(raw json.RawMessage) string {
 	var event checkpoint
 	if !decodeLeniently(raw, &event) {

@@ -87,7 +87,7 @@ func TestZonesAreAskedForAndDoneWithout(t *testing.T) {
 	}
 }
 
-// counted remembers how many numbers each question had.
+// counted records how many numbers each request contained.
 type counted struct {
 	via   carrier.Doer
 	sizes []string
@@ -152,8 +152,8 @@ func TestDHLDoesNotPush(t *testing.T) {
 	}
 }
 
-// TestThePublishedAnswerIsRead holds DHL's own example against what is read of
-// it.
+// TestThePublishedAnswerIsRead compares DHL's own example with what is decoded
+// from it.
 func TestThePublishedAnswerIsRead(t *testing.T) {
 	dir := os.Getenv("CARRIER_SPECS")
 	if dir == "" {

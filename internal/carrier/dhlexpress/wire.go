@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The shapes on the wire: the fields used and no others. Amounts, weights and
+// The wire format, reduced to the fields that are used. Amounts, weights and
 // lengths are decimals in text, never binary fractions.
 
 type rateRequest struct {
@@ -296,7 +296,7 @@ type problem struct {
 	AdditionalDetails []string `json:"additionalDetails"`
 }
 
-// text is a number that some answers write without quotes.
+// text is text that some responses send as a number without quotes.
 type text string
 
 // UnmarshalJSON reads either spelling.

@@ -18,7 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// canned answers every request but those for tokens with the same.
+// canned gives the same response to every request except those for tokens.
 type canned struct {
 	status int
 	body   string

@@ -72,7 +72,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	return purchase, err
 }
 
-// transactionOf is what FedEx repeats in its answer and prints nowhere.
+// transactionOf returns what FedEx repeats in its answer and prints nowhere.
 func transactionOf(request *carrier.BuyOrder) string {
 	return cmp.Or(string(request.Shipment), request.Reference)
 }
@@ -168,7 +168,7 @@ func (d *driver) declare(shipment *shipOrder, order *ship.Order, units measure, 
 	return warnings
 }
 
-// importerOf is who imports the goods: the recipient, or the sender who
+// importerOf returns who imports the goods: the recipient, or the sender who
 // delivers them with duties paid.
 func importerOf(shipment *shipOrder, order *ship.Order, numbers []tin) *party {
 	importer := shipment.Recipients[0]
@@ -179,8 +179,8 @@ func importerOf(shipment *shipOrder, order *ship.Order, numbers []tin) *party {
 	return &importer
 }
 
-// serviceFor is the service of the purchase, under the name by which it was
-// quoted.
+// serviceFor returns the service of the purchase, under the name by which it
+// was quoted.
 func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *problems) (service, error) {
 	order := &request.Order
 	chosen, ok := serviceByCode(request.Service)
@@ -235,7 +235,7 @@ func references(request *carrier.BuyOrder) (list []reference, warnings []string)
 	return list, warnings
 }
 
-// printable is as much of a reference as FedEx prints.
+// printable returns as much of a reference as FedEx prints.
 func printable(text, field string) (printed, warning string) {
 	if fits(text, maxReference) {
 		return text, ""
@@ -243,7 +243,7 @@ func printable(text, field string) (printed, warning string) {
 	return string([]rune(text)[:maxReference]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, maxReference)
 }
 
-// billing is who pays FedEx.
+// billing returns who pays FedEx.
 func billing(given *ship.Billing) payment {
 	if given == nil || given.Type == "sender" {
 		return payment{PaymentType: "SENDER"}

@@ -13,7 +13,8 @@ import (
 // rateTypes are the prices of a service, the account's own first.
 var rateTypes = []string{"ACCOUNT", "INCENTIVE", "PREFERRED_CURRENCY", "PREFERRED", "LIST"}
 
-// accountPrice is the price that the account pays, and what it consists of.
+// accountPrice returns the price that the account pays, and what it consists
+// of.
 func accountPrice(rated []ratedShipment) (paid ratedShipment, price ship.Money, ok bool) {
 	for _, kind := range rateTypes {
 		i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == kind })
@@ -27,7 +28,7 @@ func accountPrice(rated []ratedShipment) (paid ratedShipment, price ship.Money, 
 	return ratedShipment{}, ship.Money{}, false
 }
 
-// listPrice is the published price, where FedEx returns it.
+// listPrice returns the published price, where FedEx returns it.
 func listPrice(rated []ratedShipment) (ship.Money, bool) {
 	i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == "LIST" })
 	if i < 0 {
@@ -36,7 +37,7 @@ func listPrice(rated []ratedShipment) (ship.Money, bool) {
 	return rated[i].price()
 }
 
-// price is the charge with its taxes.
+// price returns the charge with its taxes.
 func (r ratedShipment) price() (ship.Money, bool) {
 	currency := r.Currency
 	if currency == "" {
@@ -45,7 +46,7 @@ func (r ratedShipment) price() (ship.Money, bool) {
 	return parseMoney(r.TotalNetCharge, isoCurrency(currency))
 }
 
-// price is what is charged: one of the answer's rates is marked as such.
+// price returns what is charged: one of the answer's rates is marked as such.
 func (r rating) price() (ship.Money, bool) {
 	for _, detail := range r.Details {
 		if detail.RateType == r.ActualRateType {
@@ -55,7 +56,7 @@ func (r rating) price() (ship.Money, bool) {
 	return ship.Money{}, false
 }
 
-// charges are the parts of a price, which add up to it: what FedEx does not
+// charges returns the parts of a price, which add up to it: what FedEx does not
 // list is one more part. Nil if it lists nothing.
 func (r ratedShipment) charges(price ship.Money) []ship.Charge {
 	var list []ship.Charge
@@ -127,8 +128,8 @@ var chargeTypes = map[string]ship.ChargeType{
 	"DEMAND_RESIDENTIAL_DELIVERY": ship.PeakCharge,
 }
 
-// chargeTypeOf is what a surcharge is for. Demand surcharges used to be called
-// peak, and still are in some answers.
+// chargeTypeOf returns what a surcharge is for. Demand surcharges used to be
+// called peak, and still are in some answers.
 func chargeTypeOf(kind string) ship.ChargeType {
 	if rest, peak := strings.CutPrefix(kind, "PEAK"); peak {
 		kind = "DEMAND" + rest
@@ -150,7 +151,7 @@ func minorUnits(n json.Number, currency string) (int64, bool) {
 	return roundInt(value.Mul(value, new(big.Rat).SetInt(scale)))
 }
 
-// roundInt is the nearest whole number.
+// roundInt returns the nearest whole number.
 func roundInt(value *big.Rat) (int64, bool) {
 	whole, ok := new(big.Int).SetString(value.FloatString(0), 10)
 	if !ok || !whole.IsInt64() {
@@ -159,7 +160,8 @@ func roundInt(value *big.Rat) (int64, bool) {
 	return whole.Int64(), true
 }
 
-// billableGrams is what FedEx charges for: the weight, or the size as weight.
+// billableGrams returns what FedEx charges for: the weight, or the size as
+// weight.
 func (r ratedShipment) billableGrams() int64 {
 	value, ok := parseNumber(r.Detail.BillingWeight.Value)
 	if !ok || value.Sign() <= 0 {

@@ -71,7 +71,7 @@ var otherKinds = map[string]string{
 	"INTERNATIONAL_PRIORITY":         "FEDEX_INTERNATIONAL_PRIORITY",
 }
 
-// serviceByCarrierCode is the service that FedEx calls so.
+// serviceByCarrierCode returns the service that has this code at FedEx.
 func serviceByCarrierCode(kind string) (service, bool) {
 	if usual, other := otherKinds[kind]; other {
 		kind = usual
@@ -132,7 +132,7 @@ var oldCurrencies = map[string]string{
 	"WON": "KRW",
 }
 
-// isoCurrency is the ISO 4217 code of one of FedEx's currencies.
+// isoCurrency returns the ISO 4217 code of one of FedEx's currencies.
 func isoCurrency(fedex string) string {
 	fedex = strings.ToUpper(strings.TrimSpace(fedex))
 	if iso, old := oldCurrencies[fedex]; old {
@@ -141,7 +141,7 @@ func isoCurrency(fedex string) string {
 	return fedex
 }
 
-// fedexCurrency is a currency as FedEx writes it.
+// fedexCurrency returns a currency as FedEx writes it.
 func fedexCurrency(iso string) string {
 	for old, now := range oldCurrencies {
 		if now == iso {

@@ -21,7 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// departures are the places where FedEx does not do what its files say.
+// departures are the places where FedEx does not follow its own OpenAPI files.
 var departures = []carriertest.Departure{{
 	Operation: "POST /ship/v1/shipments",
 	Contains:  "customsClearanceDetail/commodities/",
@@ -47,9 +47,10 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	return carriertest.NewContract(t, fedex.Spec.TestURL, departures, files...)
 }
 
-// strict makes a file of FedEx demand something. FedEx lists its examples
-// beside the schema of a request, as schemas that take anything: each request
-// would be one of them, and none of them alone. What is left is the schema.
+// strict makes an OpenAPI file of FedEx enforceable. FedEx lists its examples
+// next to the schema of a request, as schemas that accept anything, so every
+// request would match several of them. Without the examples only the schema is
+// left.
 func strict(t testing.TB, file string) string {
 	t.Helper()
 	dir := os.Getenv("CARRIER_SPECS")
@@ -79,7 +80,7 @@ func strict(t testing.TB, file string) string {
 	return relative
 }
 
-// withoutExamples drops the alternatives that are but an example.
+// withoutExamples drops the alternatives that are only an example.
 func withoutExamples(doc map[string]any, at any) {
 	switch v := at.(type) {
 	case []any:
@@ -95,7 +96,7 @@ func withoutExamples(doc map[string]any, at any) {
 				}
 			}
 			v["oneOf"] = schemas
-			if len(schemas) == 1 { // else all complaints are one
+			if len(schemas) == 1 { // otherwise all errors are reported as one
 				delete(v, "oneOf")
 				maps.Copy(v, schemas[0].(map[string]any))
 			}
@@ -114,7 +115,7 @@ func isExample(doc map[string]any, schema any) bool {
 	return example && len(named) == 1
 }
 
-// checkedLater passes requests on at once and has the contract look at them
+// checkedLater passes requests on at once and checks them against the contract
 // when the case is over: the suite's deadlines are for the driver alone.
 type checkedLater struct {
 	via carrier.Doer
@@ -171,12 +172,13 @@ func (l *checkedLater) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// verbatim answers everything with the same, tokens too.
+// verbatim gives the same response to every request, including those for
+// tokens.
 type verbatim canned
 
 func (v verbatim) Do(*http.Request) (*http.Response, error) { return canned(v).response(), nil }
 
-// TestRefusalsKeepToTheFilesToo has the stand-in say no in every way it can.
+// TestRefusalsKeepToTheFilesToo makes the emulator refuse in every way it can.
 func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 	for _, edition := range []string{"openapi", "openapi-2025-12"} {
 		server := newServer(t)
@@ -228,7 +230,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 	}
 }
 
-// track asks as the driver will: the stand-in is ready for it.
+// track sends the request that the driver would send.
 func track(t *testing.T, via carrier.Doer, body string) string {
 	t.Helper()
 	token := send(t, via, "/oauth/token", "application/x-www-form-urlencoded", "",

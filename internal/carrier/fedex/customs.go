@@ -77,9 +77,9 @@ func (d *driver) senderPays() payment {
 	}
 }
 
-// quotedDeclaration is the declaration of a request for rates. FedEx needs one
-// there too, and clients have none yet. The price does not depend on it, so a
-// declaration that a purchase would refuse is no reason not to quote.
+// quotedDeclaration returns the declaration of a request for rates. FedEx needs
+// one there too, and clients have none yet. The price does not depend on it, so
+// a declaration that a purchase would refuse is no reason not to quote.
 func quotedDeclaration(order *ship.Order, units measure) *customs {
 	// The sender pays the duties: FedEx accepts nothing else in a quote.
 	out := &customs{
@@ -101,7 +101,8 @@ func quotedDeclaration(order *ship.Order, units measure) *customs {
 	return out
 }
 
-// parcelsAsGoods is one line for all parcels of an order that declares nothing.
+// parcelsAsGoods returns one line for all parcels of an order that declares
+// nothing.
 func parcelsAsGoods(order *ship.Order, units measure) commodity {
 	value := ship.Money{Minor: 100, Currency: "USD"}
 	if laneOf(order).from.InEU() {
@@ -122,7 +123,7 @@ func parcelsAsGoods(order *ship.Order, units measure) commodity {
 	}
 }
 
-// commodities are the lines of the declaration and their value together.
+// commodities returns the lines of the declaration and their value together.
 func commodities(order *ship.Order, units measure, bad *problems) ([]commodity, ship.Money) {
 	items := order.Customs.Items
 	total := ship.Money{Currency: items[0].Value.Currency}
@@ -201,9 +202,9 @@ var productNumberTypes = map[string]string{
 	"gtin":         "GTIN",
 }
 
-// productNumbers are the identifiers of a product under the rules of the
-// European Union for goods of low value. That a product has no standardized
-// one cannot be stated: FedEx has no field for it.
+// productNumbers returns the identifiers of a product under the rules of the
+// European Union for goods of low value. That a product has no standardized one
+// cannot be stated: FedEx has no field for it.
 func productNumbers(item ship.CustomsItem) []regulatoryDetail {
 	var list []regulatoryDetail
 	add := func(kind, number string) {
@@ -229,19 +230,19 @@ func productNumbers(item ship.CustomsItem) []regulatoryDetail {
 	return list
 }
 
-// maxValue is the largest value of a line, in minor units.
+// maxValue returns the largest value of a line, in minor units.
 func maxValue(currency string) int64 {
 	return 99_999_999_999 * int64(math.Pow10(ship.Exponent(currency)))
 }
 
-// lineGrams is the weight of all items of a line, bounded by what no parcel
-// weighs.
+// lineGrams returns the weight of all items of a line, limited to a weight that
+// no parcel has.
 func lineGrams(item ship.CustomsItem) int64 {
 	const thousandTons = 1_000_000_000
 	return min(min(item.WeightGrams, thousandTons)*int64(min(item.Quantity, thousandTons)), thousandTons)
 }
 
-// share is the weight of a line that has none: an equal part of what the
+// share returns the weight of a line that has none: an equal part of what the
 // others leave of the parcels.
 func share(order *ship.Order, units measure) int64 {
 	left := allHundredths(order, units)
@@ -291,7 +292,7 @@ func (d *driver) usesPaperless(order *ship.Order) bool {
 	return !refused
 }
 
-// printedLane is the key of a lane on which documents are printed.
+// printedLane returns the key of a lane on which documents are printed.
 func printedLane(order *ship.Order) string {
 	lane := laneOf(order)
 	return countryOf(lane.from) + "-" + countryOf(lane.to)

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// bought buys the order from the stand-in and returns what was sent.
+// bought buys the order from the emulator and returns what was sent.
 func bought(t *testing.T, b carrier.BuyOrder, given carrier.Credentials) (sent sentShipment, p ship.Sale) {
 	t.Helper()
 	wire := &overheard{via: carriertest.Server(t, newServer(t))}
@@ -91,8 +91,8 @@ func TestTheOrderNumberAndTheReferenceArePrinted(t *testing.T) {
 	}
 }
 
-// An account that is not enrolled learns so from a refusal, which buys nothing:
-// the next attempt has the invoice printed.
+// A client learns that its account is not enrolled from a refusal, which buys
+// nothing: the next attempt has the invoice printed.
 func TestPaperlessTradeWhereFedExTakesIt(t *testing.T) {
 	const paperless = "ELECTRONIC_TRADE_DOCUMENTS"
 	sent, p := bought(t, abroad(), credentials())
@@ -132,8 +132,8 @@ func TestDutiesArePaidByWhoTheTermsSay(t *testing.T) {
 	}
 }
 
-// Goods are described wherever a parcel leaves a country; product numbers go
-// where the European Union asks for them and nowhere else.
+// Goods are described wherever a parcel leaves a country; product numbers are
+// sent only where the European Union requires them.
 func TestGoodsAreDescribedByTheirLane(t *testing.T) {
 	shop := farAway()["europe"]
 	sent, _ := bought(t, shop, credentials())

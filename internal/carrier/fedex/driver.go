@@ -94,7 +94,7 @@ func (d *driver) Check(ctx context.Context) error {
 	return nil
 }
 
-// probe is the smallest request for a rate.
+// probe returns the smallest request for a rate.
 func (d *driver) probe() rateRequest {
 	memphis := rateParty{Address: address{PostalCode: "38116", CountryCode: "US"}}
 	return rateRequest{

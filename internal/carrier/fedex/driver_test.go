@@ -15,7 +15,7 @@ import (
 // reference is shaped like those of the service.
 const reference = "S0123456789ABCDEFGHJKMNPQR"
 
-// order is one parcel of 2.5 lb from Los Angeles to New York.
+// order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
 	return ship.Order{
 		OrderID: "ORD-1001",
@@ -40,7 +40,7 @@ func buyOrder() carrier.BuyOrder {
 	return carrier.BuyOrder{Order: order(), Service: "two_day", Reference: reference, Shipment: ship.NewShipmentID(0, time.Now())}
 }
 
-// abroad is two shirts and a cap to London.
+// abroad returns two shirts and a cap to London.
 func abroad() carrier.BuyOrder {
 	b := buyOrder()
 	b.Service = "international_priority"
@@ -100,7 +100,7 @@ func open(t testing.TB, c carrier.Credentials, via carrier.Doer) *carrier.Carrie
 	return out
 }
 
-// subject is the driver over the stand-in, with every exchange checked.
+// subject returns the driver over the emulator, with every exchange checked.
 func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Credentials) carriertest.Subject {
 	tokens := []string{"/oauth/token"}
 	if c["track_client_id"] != "" {

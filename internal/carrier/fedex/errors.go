@@ -29,7 +29,7 @@ func refusalOf(body []byte) ship.Refusal {
 	}
 }
 
-// faultsOf are the reasons of a refusal.
+// faultsOf returns the reasons of a refusal.
 func faultsOf(body []byte) []fault {
 	var answer struct {
 		Errors []fault `json:"errors"`
@@ -53,8 +53,8 @@ func (d *driver) explain(err error, faults []fault) error {
 			return notTestable(declined.Refusal)
 		}
 
-		// Production should never say so. Nothing was done, and a void must not
-		// be given up because of it.
+		// Production should never answer this. Nothing was done, and a void
+		// must not be abandoned because of it.
 		return &ship.Error{
 			Kind:    ship.Unavailable,
 			Message: "FedEx sent a response of its test environment",
@@ -100,9 +100,9 @@ func notTestable(refusal ship.Refusal) error {
 	}
 }
 
-// field is the place in the order that the error is about, if its code says so,
-// and a sentence about it. FedEx's own words are not part of the sentence, as
-// they may repeat the request.
+// field returns the place in the order that the error is about, if its code
+// says so, and a sentence about it. FedEx's own words are not part of the
+// sentence, as they may repeat the request.
 func (f fault) field() (pointer, detail string) {
 	words := strings.NewReplacer(".", "", "_", "", "-", "").Replace(strings.ToUpper(f.Code))
 	i := slices.IndexFunc(complaints, func(c complaint) bool { return strings.Contains(words, c.words) })
@@ -184,7 +184,7 @@ var complaints = []complaint{
 	{"SERVICELANE", "/service", "the service between these addresses"},
 }
 
-// party is whose address the fault is about.
+// party returns whose address the fault is about.
 func (f fault) party(words string) (pointer, owner string) {
 	text := words + strings.ToUpper(f.Message)
 	for _, parameter := range f.Parameters {

@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// pointersOf are the fields that an error points at.
+// pointersOf returns the fields that an error points at.
 func pointersOf(t *testing.T, err error) []string {
 	t.Helper()
 	e, ok := errors.AsType[*ship.Error](err)
@@ -62,7 +62,7 @@ func TestAllProblemsOfAnOrderComeTogether(t *testing.T) {
 	}
 }
 
-// What FedEx needs of a label is no reason not to quote.
+// Fields that FedEx needs only for a label must not prevent a quote.
 func TestQuotesNeedNeitherPhonesNorGoods(t *testing.T) {
 	o := abroad().Order
 	o.Origin.Phone, o.Destination.Phone = "", ""
@@ -82,8 +82,8 @@ func TestQuotesNeedNeitherPhonesNorGoods(t *testing.T) {
 	}
 }
 
-// A refusal points at our request where FedEx's code says what it is about,
-// and never repeats FedEx's text there: it may hold the request.
+// A refusal points at our request where FedEx's code says what it is about, and
+// never repeats FedEx's text, which may contain the request.
 func TestRefusalsPointAtTheOrder(t *testing.T) {
 	for codes, want := range map[string][]string{
 		"SHIPMENT.RECIPIENT.PHONENUMBER.INVALID":            {"/destination/phone"},
@@ -121,7 +121,7 @@ func TestRefusalsPointAtTheOrder(t *testing.T) {
 		}
 	}
 
-	// Of several parcels nobody knows which one is too heavy.
+	// With several parcels it is not known which one is too heavy.
 	c := open(t, credentials(), canned{400, `{"errors":[{"code":"PACKAGE.WEIGHT.EXCEEDED","message":"no"}]}`})
 	_, bought := c.Buy(t.Context(), pieces())
 	_, quoted := c.Rates(t.Context(), pieces().Order)
@@ -143,8 +143,8 @@ func TestRefusalsPointAtTheOrder(t *testing.T) {
 	}
 }
 
-// The test environment answers recorded requests alone. That is no fault of
-// the order, and no proof that a purchase does not exist.
+// The test environment answers recorded requests alone. That is not the order's
+// fault, and does not prove that a purchase does not exist.
 func TestRequestsThatTheTestEnvironmentDoesNotKnow(t *testing.T) {
 	c := open(t, credentials(), canned{400, `{"errors":[{"code":"REQUEST.MISMATCH","message":"Response is unavailable for the request payload sent to this virtualized sandbox instance."}]}`})
 	_, rates := c.Rates(t.Context(), order())

@@ -87,9 +87,9 @@ func (d *driver) findRequest(request *carrier.BuyOrder, now time.Time) findReque
 	}}
 }
 
-// shipWindow is the days on which the parcel may be sent, with a day added on
-// each side. FedEx moves a day that has passed to the day of the purchase, and
-// counts in the sender's zone.
+// shipWindow returns the days on which the parcel may be sent, with a day added
+// on each side. FedEx moves a day that has passed to the day of the purchase,
+// and counts in the sender's zone.
 func shipWindow(request *carrier.BuyOrder, now time.Time) (begin, end string) {
 	const day = 24 * time.Hour
 
@@ -155,8 +155,8 @@ func (r *trackResult) hasReference(reference string) bool {
 	return !namesReference
 }
 
-// foundSale is the purchase of the pieces that carry the reference: those of
-// the first shipment among them. A second one shows once the first is
+// foundSale returns the purchase of the pieces that carry the reference: those
+// of the first shipment among them. A second one shows once the first is
 // cancelled.
 func foundSale(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error) {
 	slices.SortStableFunc(hits, func(x, y trackResult) int { return cmp.Compare(x.sequence(), y.sequence()) })
@@ -183,13 +183,14 @@ func foundSale(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error)
 	return purchase, nil
 }
 
-// sequence is the piece's position in its shipment; zero if FedEx does not say.
+// sequence returns the piece's position in its shipment; zero if FedEx does not
+// say.
 func (r *trackResult) sequence() int {
 	n, _ := strconv.Atoi(r.Package.SequenceNumber)
 	return n
 }
 
-// master is the number of the shipment that the piece belongs to, if FedEx
+// master returns the number of the shipment that the piece belongs to, if FedEx
 // says so.
 func (r *trackResult) master() string {
 	for _, id := range r.Additional.Identifiers {

@@ -31,7 +31,7 @@ func (p problems) err() error { return carrierkit.InvalidOrder(Spec.Title, p) }
 // of a pick-up, which is booked elsewhere.
 const dropOff = "DROPOFF_AT_FEDEX_LOCATION"
 
-// packagingType is the packaging of all parcels: a shipment has one.
+// packagingType returns the packaging of all parcels: a shipment has one.
 func packagingType(order *ship.Order, bad *problems) string {
 	common := ""
 	for i, parcel := range order.Parcels {
@@ -48,7 +48,7 @@ func packagingType(order *ship.Order, bad *problems) string {
 	return common
 }
 
-// signature is who must sign.
+// signature returns who must sign.
 func signature(option string) *pieceSpecial {
 	switch option {
 	case "":
@@ -59,7 +59,7 @@ func signature(option string) *pieceSpecial {
 	return &pieceSpecial{Types: []string{"SIGNATURE_OPTION"}, SignatureOption: "DIRECT"}
 }
 
-// specials are the extra services of the whole shipment; nil for none.
+// specials returns the extra services of the whole shipment; nil for none.
 func specials(order *ship.Order) *special {
 	var extra special
 	if order.Options.SaturdayDelivery {
@@ -75,8 +75,8 @@ func specials(order *ship.Order) *special {
 	return &extra
 }
 
-// parties are both sides of a shipment as FedEx prints them, and warnings about
-// them.
+// parties returns both sides of a shipment as FedEx prints them, and warnings
+// about them.
 func parties(order *ship.Order, bad *problems) (from, to party, warnings []string) {
 	from, warnings = partyOf(order.Origin, "/origin", bad)
 	to, more := partyOf(order.Destination, "/destination", bad)
@@ -92,7 +92,7 @@ func parties(order *ship.Order, bad *problems) (from, to party, warnings []strin
 	return from, to, warnings
 }
 
-// partyOf is one side of a shipment.
+// partyOf returns one side of a shipment.
 func partyOf(given ship.Address, pointer string, bad *problems) (party, []string) {
 	place := carrierkit.PlaceOf(given)
 	country := countryOf(place)

@@ -12,7 +12,7 @@ import (
 // maxPieces is how many pieces FedEx answers at once with their labels.
 const maxPieces = 40
 
-// pieces are the parcels of the order.
+// pieces returns the parcels of the order.
 func pieces(order *ship.Order, units measure, packaging string, bad *problems) []piece {
 	if n := len(order.Parcels); n == 0 || n > maxPieces {
 		bad.add("/parcels", "invalid", "FedEx allows 1 to %d parcels per shipment", maxPieces)
@@ -97,7 +97,8 @@ func measureOf(order *ship.Order) measure {
 // gramsInPound times 100,000.
 const gramsInPound = 45359237
 
-// hundredths is the weight of a parcel in hundredths of the unit, rounded up.
+// hundredths returns the weight of a parcel in hundredths of the unit, rounded
+// up.
 func hundredths(parcel *ship.Parcel, units measure) int64 {
 	// The weight is taken as the client gave it where it is in the same unit:
 	// the stored grams are rounded up, and rounding them once more would charge
@@ -127,13 +128,13 @@ func (m measure) weigh(hundredths int64) weight {
 	return weight{Units: m.weight, Value: json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))}
 }
 
-// totalWeight is the weight of all parcels, which FedEx takes in tenths.
+// totalWeight returns the weight of all parcels, which FedEx takes in tenths.
 func totalWeight(order *ship.Order, units measure) json.Number {
 	tenths := (allHundredths(order, units) + 9) / 10
 	return json.Number(fmt.Sprintf("%d.%d", tenths/10, tenths%10))
 }
 
-// size is the sides in whole units, rounded up.
+// size returns the sides in whole units, rounded up.
 func (m measure) size(given *ship.Dimensions) *dimensions {
 	if given == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// countryOf is the country of a place as FedEx counts countries: the
+// countryOf returns the country of a place as FedEx counts countries: the
 // territories of the United States and France are countries of their own, the
 // islands of Spain and Finland are not.
 func countryOf(place carrierkit.Place) string {
@@ -19,8 +19,8 @@ func countryOf(place carrierkit.Place) string {
 	}
 }
 
-// stateOf is the state of a place where FedEx knows its code; it needs none
-// elsewhere, such as the county of an Irish address.
+// stateOf returns the state of a place where FedEx knows its code; it needs
+// none elsewhere, such as the county of an Irish address.
 func stateOf(place carrierkit.Place) string {
 	switch country := countryOf(place); {
 	case country == "PR":

@@ -50,7 +50,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 	return push, nil
 }
 
-// number is the parcel's own.
+// number returns the parcel's own tracking number.
 func (r *completeResult) number() string {
 	for _, history := range r.Histories {
 		if history.Number.TrackingNumber != "" {

@@ -23,7 +23,7 @@ import (
 
 const pushSecret = "Wb7dQ2mKx9TzRfYc4LhNsPgVjE3uAo6i"
 
-// listener is the driver as a push meets it.
+// listener returns a driver that receives pushes.
 func listener(t testing.TB, secret string) *carrier.Carrier {
 	t.Helper()
 	c, err := carrier.Open(fedex.Spec, carrier.Opening{Credentials: credentials(), BaseURL: fedex.Spec.TestURL, PushSecret: secret})
@@ -129,8 +129,8 @@ func TestOddPushesAreRefusedOrReadAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
-// TestTheStandInsPushesAreHeard lets a parcel live its life in front of the
-// driver's ears.
+// TestTheStandInsPushesAreHeard has the driver decode all pushes about a parcel
+// of the emulator.
 func TestTheStandInsPushesAreHeard(t *testing.T) {
 	ledger, err := emulator.OpenLedger("")
 	if err != nil {

@@ -71,7 +71,7 @@ func (d *driver) rateRequest(order *ship.Order) (rateRequest, error) {
 	}, nil
 }
 
-// placeOf is as much of an address as a price depends on.
+// placeOf returns as much of an address as a price depends on.
 func placeOf(given ship.Address) address {
 	place := carrierkit.PlaceOf(given)
 
@@ -104,8 +104,8 @@ func (d *driver) checkEconomy(order *ship.Order, packaging string) error {
 	return nil
 }
 
-// economy is what Ground Economy needs: under a pound it is another class of
-// mail.
+// economy returns what Ground Economy needs: under a pound it is another class
+// of mail.
 func (d *driver) economy(order *ship.Order) *economyDetail {
 	const pound = 454
 
@@ -156,7 +156,8 @@ func isForbidden(err error) bool {
 	return errors.Is(err, carrierkit.Status(http.StatusForbidden)) && !errors.Is(err, errToken)
 }
 
-// rate is the offer of one service. Services that we cannot buy are left out.
+// rate returns the offer of one service. Services that we cannot buy are left
+// out.
 func (r rateDetail) rate() (ship.Rate, bool) {
 	offered, known := serviceByCarrierCode(r.ServiceType)
 	paid, price, priced := accountPrice(r.Rated)

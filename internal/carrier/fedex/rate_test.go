@@ -49,8 +49,8 @@ func TestProjectsWithTheOtherInterfaceForRates(t *testing.T) {
 		t.Errorf("asked %v, want %v", wire.sent, want)
 	}
 
-	// A project with neither is asked for both once a call, and a key that gets
-	// no token is not asked for rates at all.
+	// For a project with neither API, each call tries both once. With a key
+	// that gets no token, rates are not requested at all.
 	given["client_id"], given["client_secret"] = stand.TrackClientID, stand.TrackClientSecret
 	neither := &paths{via: carriertest.Server(t, newServer(t))}
 	if _, err := open(t, given, neither).Rates(t.Context(), order()); ship.KindOf(err) != ship.Forbidden || !slices.Equal(neither.sent, []string{first, second}) {
@@ -62,7 +62,7 @@ func TestProjectsWithTheOtherInterfaceForRates(t *testing.T) {
 	}
 }
 
-// barredDoer gives no tokens.
+// barredDoer refuses all requests for tokens.
 type barredDoer struct{}
 
 func (barredDoer) Do(*http.Request) (*http.Response, error) {

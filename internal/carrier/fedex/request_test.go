@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// overheard passes requests on and keeps the bodies of those but for tokens.
+// overheard passes requests on and keeps their bodies, except for those of
+// token requests.
 type overheard struct {
 	via    carrier.Doer
 	bodies [][]byte
@@ -39,7 +40,7 @@ func (o *overheard) Do(r *http.Request) (*http.Response, error) {
 	return o.via.Do(r)
 }
 
-// requests are orders that show every part of a request.
+// requests returns orders that show every part of a request.
 func requests() map[string]carrier.BuyOrder {
 	yes := true
 	list := map[string]carrier.BuyOrder{"domestic": buyOrder(), "international": abroad(), "pieces": pieces()}
@@ -90,7 +91,7 @@ func requests() map[string]carrier.BuyOrder {
 	return list
 }
 
-// farAway are orders whose destination asks for something of its own.
+// farAway returns orders whose destinations have special requirements.
 func farAway() map[string]carrier.BuyOrder {
 	list := map[string]carrier.BuyOrder{}
 
@@ -117,7 +118,8 @@ func farAway() map[string]carrier.BuyOrder {
 	brazil.Order.Customs.Paperless = "off"
 	list["brazil"] = brazil
 
-	// Ireland has counties and postal codes that nobody needs, Vietnam provinces.
+	// Ireland has counties and postal codes that FedEx does not need; Vietnam
+	// has provinces.
 	ireland := abroad()
 	ireland.Order.Destination = ship.Address{Name: "William Hamilton", Address1: "Dunsink Lane", City: "Dublin", State: "D", Country: "IE", Phone: "+353 1 555 0100"}
 	list["ireland"] = ireland
@@ -140,8 +142,8 @@ func farAway() map[string]carrier.BuyOrder {
 	return list
 }
 
-// TestRequestsAreAsTheyWere sends every kind of order through the stand-in and
-// against the files of FedEx, for a price and for a label.
+// TestRequestsAreAsTheyWere sends every kind of order to the emulator and
+// checks it against FedEx's files, for a price and for a label.
 func TestRequestsAreAsTheyWere(t *testing.T) {
 	for _, edition := range []string{"openapi", "openapi-2025-12"} {
 		contract := newContract(t, edition)
@@ -162,7 +164,8 @@ func TestRequestsAreAsTheyWere(t *testing.T) {
 				for _, r := range rates {
 					quoted = quoted || r.Service == b.Service && r.Price == p.Price
 				}
-				// A home that nobody called one is quoted as a business.
+				// An address that is not marked as residential is quoted as a
+				// business.
 				if !quoted && b.Service != "home_delivery" {
 					t.Errorf("bought %s for %v, which is not in %v", b.Service, p.Price, rates)
 				}
@@ -196,7 +199,7 @@ func golden(t *testing.T, name string, bodies [][]byte) {
 	}
 }
 
-// silent is for orders that may not be sent.
+// silent is used for orders that must not be sent.
 type silent struct{}
 
 func (silent) Do(*http.Request) (*http.Response, error) {

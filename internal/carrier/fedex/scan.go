@@ -46,7 +46,7 @@ func scanTime(text string, at scanPlace, now time.Time) (t time.Time, zoned, ok 
 	return t.UTC(), zoned, true
 }
 
-// zoneOf is the time zone of a scan's place, if there can be no other.
+// zoneOf returns the time zone of a scan's place, if there can be no other.
 func zoneOf(place scanPlace) (*time.Location, bool) {
 	return carrierkit.Place{
 		Country: place.Country,
@@ -70,7 +70,8 @@ func readTime(s string) (t time.Time, offset, ok bool) {
 	return time.Time{}, false, false
 }
 
-// earliest is before FedEx had this interface; a scan before it has no date.
+// earliest is a date before FedEx introduced this API; an earlier scan time is
+// invalid.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ahead is how far a scan may be in the future: it covers the time zones of the
@@ -99,7 +100,8 @@ func estimateTime(text string) (time.Time, bool) {
 	return t.UTC(), true
 }
 
-// text is the description of the event, with the exception if there is one.
+// text returns the description of the event, with the exception if there is
+// one.
 func (e *scanEvent) text() string {
 	text := strings.TrimSpace(e.Description)
 	if text == "" {
@@ -116,7 +118,7 @@ func (e *scanEvent) text() string {
 	return text + ": " + exception
 }
 
-// String is the place as it is shown: "MEMPHIS, TN, US".
+// String returns the place as it is shown: "MEMPHIS, TN, US".
 func (p scanPlace) String() string {
 	city := strings.TrimSpace(p.City)
 	if city == "" {

@@ -17,7 +17,7 @@ var statuses = carrierkit.ParseStatuses(statusText)
 // derivedCode stands before a code of FedEx's coarser vocabulary.
 const derivedCode = "DERIVED"
 
-// meaning is what a scan's code means: "DY/A52/WEATHER" is a delay of the
+// meaning returns what a scan's code means: "DY/A52/WEATHER" is a delay of the
 // exception A52 because of the weather. The cause of a delay is more specific
 // than the exception, and both are more specific than the type of the event.
 func meaning(code string) (status ship.Status, reason string, known bool) {
@@ -53,8 +53,8 @@ func (e *scanEvent) scanCode() string {
 	return kind
 }
 
-// cleanCode is a part of a code in capitals, without characters that no code
-// has.
+// cleanCode returns a part of a code in capitals, without characters that no
+// code has.
 func cleanCode(s string) string {
 	const longest = 24
 

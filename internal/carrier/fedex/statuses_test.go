@@ -49,8 +49,8 @@ func TestReasonsAreWords(t *testing.T) {
 	}
 }
 
-// TestEveryCodeOfFedExHasARow holds the table to the lists that FedEx
-// publishes, and to how they were read before.
+// TestEveryCodeOfFedExHasARow checks the table against the lists that FedEx
+// publishes and against their earlier interpretation.
 func TestEveryCodeOfFedExHasARow(t *testing.T) {
 	dir := os.Getenv("CARRIER_SPECS")
 	if dir == "" {

@@ -45,8 +45,8 @@ func taxNumbersOf(order *ship.Order, bad *problems) taxNumbers {
 	return out
 }
 
-// taxPointer is where the i-th of the tax numbers stands in the request: the
-// untyped ones come last.
+// taxPointer returns where the i-th of the tax numbers stands in the request:
+// the untyped ones come last.
 func taxPointer(customs *ship.Customs, i int) string {
 	if n := len(customs.TaxIdentifiers); i >= n {
 		return fmt.Sprintf("/customs/taxIds/%d", i-n)
@@ -80,8 +80,8 @@ var tinTypes = map[string]string{
 	"passport":    "PERSONAL_NATIONAL",
 }
 
-// tinOf is a tax number as FedEx takes it; country is that of its party, for
-// numbers that do not say who issued them.
+// tinOf returns a tax number as FedEx takes it; country is that of its party,
+// for numbers that do not say who issued them.
 func tinOf(id ship.TaxIdentifier, country string) tin {
 	country = cmp.Or(id.Country, country)
 

@@ -8,22 +8,22 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// told is an answer of FedEx: a result for each of the numbers.
+// told builds a response of FedEx with a result for each number.
 func notified(results ...string) string {
 	return `{"transactionId":"1","output":{"completeTrackResults":[` + strings.Join(results, ",") + `]}}`
 }
 
-// result is what FedEx tells of one number, which may be several stories.
+// result builds the result for one number, which may have several histories.
 func result(number string, stories ...string) string {
 	return `{"trackingNumber":"` + number + `","trackResults":[` + strings.Join(stories, ",") + `]}`
 }
 
-// story has scans and, before them, what else is told.
+// story builds a history with its scans, preceded by other fields.
 func story(number, more string, scans ...string) string {
 	return `{"trackingNumberInfo":{"trackingNumber":"` + number + `"},` + more + `"scanEvents":[` + strings.Join(scans, ",") + `]}`
 }
 
-// scan is one event; place is "city, state, country".
+// scan returns one event; place is "city, state, country".
 func scan(date, kind, text, place, more string) string {
 	parts := append(strings.Split(place, ", "), "", "")
 	return fmt.Sprintf(`{"date":%q,"eventType":%q,"eventDescription":%q%s,"scanLocation":{"city":%q,"stateOrProvinceCode":%q,"countryCode":%q}}`,
@@ -38,7 +38,7 @@ func unknown(number string) string {
 	return result(number, `{"trackingNumberInfo":{"trackingNumber":"`+number+`"},"error":{"code":"TRACKING.TRACKINGNUMBER.NOTFOUND","message":"no"}}`)
 }
 
-// line is what was heard, in one line: a time without a zone ends in "?".
+// line formats an update on one line; a time without a zone ends in "?".
 func line(h carrier.TrackingUpdate) string {
 	s := h.Scan
 	at := s.At.Format(time.RFC3339)

@@ -19,7 +19,8 @@ const tokenPath = "/oauth/token"
 // tokenLimit bounds the answer to a request for a token.
 const tokenLimit = 64 << 10
 
-// banned is how long FedEx locks out an address that asks for too many tokens.
+// banned is how long FedEx locks out an IP address that requests too many
+// tokens.
 const banned = 10 * time.Minute
 
 // A project is a pair of keys of the developer portal and the token that they

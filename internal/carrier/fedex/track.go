@@ -21,7 +21,7 @@ const (
 	// trackBatch is how many numbers FedEx takes in a call.
 	trackBatch = 30
 
-	// delivered is the event that ends a parcel's tracking state.
+	// delivered is the event after which a parcel's tracking state is final.
 	delivered = "DL"
 )
 
@@ -59,7 +59,7 @@ func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.
 	for _, result := range answer.Output.Results {
 		number := ""
 		if slices.Contains(numbers, result.TrackingNumber) {
-			number = result.TrackingNumber // as it was asked, should FedEx know it by a longer one
+			number = result.TrackingNumber // as requested, even if FedEx returns a longer form
 		}
 		updates = append(updates, result.updates(number, time.Now())...)
 	}
@@ -97,8 +97,8 @@ func decodeAnswer(data []byte) (answer trackAnswer, ok bool) {
 	return answer, decodeLeniently(data, &answer) && (answer.Output.Results != nil || answer.Output.Errors != nil)
 }
 
-// failure is why FedEx could not look numbers up, if it was for another reason
-// than the numbers.
+// failure returns why FedEx could not look numbers up, if it was for another
+// reason than the numbers.
 func (a *trackAnswer) failure() (fault, bool) {
 	faults := a.Output.Errors
 	for _, result := range a.Output.Results {
@@ -114,8 +114,8 @@ func (a *trackAnswer) failure() (fault, bool) {
 	return fault{}, false
 }
 
-// updates is what became of the parcel that has the number now. If number is
-// empty, it is the parcel's own.
+// updates returns what became of the parcel that has the number now. If number
+// is empty, it is the parcel's own.
 func (r *completeResult) updates(number string, now time.Time) []carrier.TrackingUpdate {
 	history := r.current(now)
 	if history == nil {
@@ -151,8 +151,8 @@ func (r *completeResult) updates(number string, now time.Time) []carrier.Trackin
 	return list
 }
 
-// current is the history of the parcel that has the number now: FedEx reuses
-// numbers, and the parcel that was sent last is meant.
+// current returns the history of the parcel that has the number now: FedEx
+// reuses numbers, and the parcel that was sent last is meant.
 func (r *completeResult) current(now time.Time) *parcelHistory {
 	var last *parcelHistory
 	for i := range r.Histories {
@@ -163,7 +163,7 @@ func (r *completeResult) current(now time.Time) *parcelHistory {
 	return last
 }
 
-// day is when the parcel was sent, as far as FedEx says; else when it was
+// day returns when the parcel was sent, as far as FedEx says; else when it was
 // first scanned.
 func (s *parcelHistory) day(now time.Time) string {
 	for _, date := range s.Dates {
@@ -186,7 +186,7 @@ func (s *parcelHistory) day(now time.Time) string {
 	return first
 }
 
-// estimate is when FedEx expects to deliver; zero if it does not say.
+// estimate returns when FedEx expects to deliver; zero if it does not say.
 func (s *parcelHistory) estimate() time.Time {
 	texts := []string{s.Estimated.Window.Ends, s.Standard.Window.Ends}
 	for _, kind := range []string{"ESTIMATED_DELIVERY", "COMMITMENT"} {
@@ -205,7 +205,7 @@ func (s *parcelHistory) estimate() time.Time {
 	return time.Time{}
 }
 
-// delivery is the delivery as the summary of the history states it, for a
+// delivery returns the delivery as the summary of the history states it, for a
 // parcel whose delivery scan is missing or unreadable.
 func (s *parcelHistory) delivery(now time.Time) (ship.Scan, bool) {
 	var latest latestStatus

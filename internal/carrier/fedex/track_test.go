@@ -87,7 +87,7 @@ func TestAnswersThatTellNothingAreNoAnswers(t *testing.T) {
 
 var timelinesResult = result(two, story(two, shipped, scan("2026-03-03T07:00:00-06:00", "PU", "Picked up", memphis, "")))
 
-// counted remembers the requests about numbers.
+// counted records the requests for tracking numbers.
 type counted struct {
 	via   carrier.Doer
 	sizes []int
@@ -137,8 +137,8 @@ func TestManyNumbersGoThirtyACall(t *testing.T) {
 	}
 }
 
-// TestRecordedAnswersAreRead holds what FedEx itself publishes and has answered
-// against what is read of it.
+// TestRecordedAnswersAreRead compares FedEx's published and recorded responses
+// with what is decoded from them.
 func TestRecordedAnswersAreRead(t *testing.T) {
 	dir := os.Getenv("CARRIER_SPECS")
 	if dir == "" {

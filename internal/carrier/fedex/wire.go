@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// What both the request for rates and the purchase hold.
+// Types that the request for rates and the purchase share.
 type (
 	account struct {
 		Value string `json:"value"`
@@ -338,7 +338,7 @@ type (
 		Value         string `json:"value"`
 		AccountNumber string `json:"accountNumber"`
 		DateBegin     string `json:"shipDateBegin"`
-		// FedEx describes the one name and shows the other in its examples.
+		// FedEx documents one name and uses the other in its examples.
 		DateEnd     string `json:"shipDateEnd"`
 		DateEndDate string `json:"shipDateEndDate"`
 	}

@@ -27,8 +27,8 @@ type scanCodes struct {
 	address, weather, customs, refused, returning, damaged, missed scanCode
 }
 
-// exception is the step of an exception; without a reason, or with one that
-// the sandbox does not know, the address was not found.
+// exception returns the step of an exception; without a reason, or with one
+// that the sandbox does not know, the address was not found.
 func (m *model) exception(reason, place string) step {
 	codes := &m.scans
 	code := codes.address

@@ -10,7 +10,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 )
 
-// TestTheDocumentListsEveryMagicDestination holds docs/sandbox.md to Magic.
+// TestTheDocumentListsEveryMagicDestination checks that docs/sandbox.md agrees
+// with Magic.
 func TestTheDocumentListsEveryMagicDestination(t *testing.T) {
 	file := filepath.Join("..", "..", "..", "docs", "sandbox.md")
 	data, err := os.ReadFile(file)

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// outcome is the kinds of what follows for a carrier, "" for success.
+// outcome is the kind of error of each operation, "" for success.
 type outcome struct{ quote, buy, find, void ship.Kind }
 
 // outcomes of the magic destinations at most carriers, and where one differs.
@@ -43,7 +43,7 @@ var (
 	}
 )
 
-// try does all that can be done with an order.
+// try runs every operation on an order.
 func try(ctx context.Context, c *carrier.Carrier, b carrier.BuyOrder) (outcome, ship.Sale, carrier.VoidResult) {
 	_, quoteErr := c.Rates(ctx, b.Order)
 	p, buyErr := c.Buy(ctx, b)
@@ -55,7 +55,7 @@ func try(ctx context.Context, c *carrier.Carrier, b carrier.BuyOrder) (outcome, 
 	return outcome{ship.KindOf(quoteErr), ship.KindOf(buyErr), ship.KindOf(findErr), ship.KindOf(voidErr)}, p, v
 }
 
-// Every magic destination does what is written, by name in any case and by
+// Every magic destination does what is documented, by name in any case and by
 // zip code, and the same with and without HTTP between.
 func TestMagicDestinations(t *testing.T) {
 	if len(outcomes) != len(sandbox.Magic) {
@@ -66,7 +66,7 @@ func TestMagicDestinations(t *testing.T) {
 			t.Run(string(d.Fault)+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { // the slow quote takes no time here
 					named, zipped := buyOrder(name), buyOrder(name)
-					named.Order.ShipDate, zipped.Order.ShipDate = "", "" // the bubble's clock is in another year
+					named.Order.ShipDate, zipped.Order.ShipDate = "", "" // the clock of the synctest bubble is in another year
 					named.Order.Destination.Name = strings.ToLower(d.Name)
 					zipped.Order.Destination.Zip = d.Zip
 					want, ok := exceptions[d.Fault][name]
@@ -140,7 +140,7 @@ func TestVoidPendingStaysPending(t *testing.T) {
 func TestSlowQuoteTakesSixSecondsAndCanBeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := order()
-		o.ShipDate = "" // the bubble's clock is in another year
+		o.ShipDate = "" // the clock of the synctest bubble is in another year
 		o.Destination.Name = "FAULT SLOW QUOTE"
 		began := time.Now()
 		if _, err := open(t, "fedex").Rates(t.Context(), o); err != nil || time.Since(began) != 6*time.Second {

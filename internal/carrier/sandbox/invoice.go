@@ -8,7 +8,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// documents are what a simulated carrier makes for an order that crosses a
+// documents returns what a simulated carrier makes for an order that crosses a
 // border with a customs declaration: a commercial invoice, kept as data of
 // label.Invoice. They depend only on the order and the tracking number.
 func (m *model) documents(order *ship.Order, trackingNumber string) []ship.Document {

@@ -15,9 +15,10 @@ type step struct {
 	place  string
 }
 
-// Next is what the carrier reports next of a parcel that has been scanned so
-// far; scans are in any order and may hold the service's own. done reports that
-// nothing follows. Each piece is reported by itself, and all move together.
+// Next returns what the carrier reports next about a parcel with the given
+// scans, which are in any order and may include the service's own. done reports
+// that nothing follows. Each piece is reported by itself, and all move
+// together.
 func Next(order ship.Order, scans []ship.Scan, now time.Time, carrier string) (next []ship.Scan, done bool) {
 	m := modelOf(carrier)
 	if m == nil || slices.ContainsFunc(scans, isFinal) {
@@ -51,7 +52,7 @@ func isFinal(scan ship.Scan) bool {
 	return false
 }
 
-// plan is the whole life of the parcel.
+// plan returns all scans in the life of the parcel.
 func (m *model) plan(plan []step, order *ship.Order, fault Fault) []step {
 	codes := &m.scans
 	from := placeOf(&order.Origin)
@@ -76,7 +77,7 @@ func (m *model) plan(plan []step, order *ship.Order, fault Fault) []step {
 	return append(plan, step{codes.delivered, ship.Delivered, "", to})
 }
 
-// firstUnreached is the first step of the plan that no scan has reached.
+// firstUnreached returns the first step of the plan that no scan has reached.
 func firstUnreached(plan []step, scans []ship.Scan) int {
 	next := 0
 	for i := range plan {
@@ -87,8 +88,8 @@ func firstUnreached(plan []step, scans []ship.Scan) int {
 	return next
 }
 
-// nextOutOfOrder reports the middle of the tracking state after its end, and the
-// beginning once more.
+// nextOutOfOrder reports the middle scans of the parcel's life after its last,
+// and repeats the first one.
 func (m *model) nextOutOfOrder(order *ship.Order, scans []ship.Scan, now time.Time) ([]ship.Scan, bool) {
 	codes := &m.scans
 	from := placeOf(&order.Origin)
@@ -116,7 +117,7 @@ func (m *model) nextOutOfOrder(order *ship.Order, scans []ship.Scan, now time.Ti
 	return append(step{codes.delivered, ship.Delivered, "", to}.scans(order, now), repeated...), true
 }
 
-// scannedAt is when a scan of the code was made.
+// scannedAt returns when a scan of the code was made.
 func scannedAt(scans []ship.Scan, code scanCode) (time.Time, bool) {
 	for _, scan := range scans {
 		if scan.Code == code.code {
@@ -126,8 +127,8 @@ func scannedAt(scans []ship.Scan, code scanCode) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ScanFor is the scan of one piece that brings a parcel to the status at once;
-// a reason is one of Reasons and is only for exceptions. A status that no
+// ScanFor returns the scan of one piece that brings a parcel to the status at
+// once; a reason is one of Reasons and is only for exceptions. A status that no
 // carrier reports (created, label_generated) or an unknown carrier gives the
 // zero Scan.
 func ScanFor(order ship.Order, status ship.Status, reason string, now time.Time, carrier string) ship.Scan {
@@ -166,7 +167,7 @@ func (s step) scan(piece int, now time.Time) ship.Scan {
 	}
 }
 
-// scans is the step for every piece.
+// scans returns the step for every piece.
 func (s step) scans(order *ship.Order, now time.Time) []ship.Scan {
 	list := make([]ship.Scan, max(len(order.Parcels), 1))
 	for i := range list {
@@ -175,7 +176,7 @@ func (s step) scans(order *ship.Order, now time.Time) []ship.Scan {
 	return list
 }
 
-// placeOf is a place as it is shown: "Los Angeles, CA, US".
+// placeOf returns a place as it is shown: "Los Angeles, CA, US".
 func placeOf(address *ship.Address) string {
 	switch {
 	case address.City == "":

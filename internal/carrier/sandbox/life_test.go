@@ -145,7 +145,7 @@ func TestAnUnknownCarrierHasNoLife(t *testing.T) {
 	if s := sandbox.ScanFor(order(), ship.Delivered, "", start, "pigeon"); s != (ship.Scan{}) {
 		t.Errorf("%+v", s)
 	}
-	// A parcel that is merely followed has no order.
+	// A parcel that is only tracked has no order.
 	if next, _ := sandbox.Next(ship.Order{}, nil, start, "ups"); len(next) != 1 || next[0].Location != "" {
 		t.Errorf("without an order: %+v", next)
 	}

@@ -30,7 +30,7 @@ type model struct {
 	hubs     [2]string // at home, abroad
 }
 
-// refusals are the codes with which the carrier declines.
+// refusals are the carrier's error codes.
 type refusals struct {
 	address, weight, size, lane, service, packaging, value, void, date, pieces string
 }
@@ -54,7 +54,7 @@ type service struct {
 	reach         reach
 	base, farther int64
 	unit, longer  int64  // for each unit of weight
-	days          string // transit days by zone, one digit each; "0" does not go there
+	days          string // transit days by zone, one digit each; "0" if it does not go there
 	hour          int    // of delivery
 	express       bool   // guaranteed, and not on Saturdays unless asked for
 	maxGrams      int64  // of one piece, if less than the carrier's own limit

@@ -4,9 +4,9 @@ import "github.com/waybillhq/waybill/internal/carrier/carrierkit"
 
 // Tracking numbers are derived from our reference, so they need no counter.
 // What fits into a number bounds how rarely two shipments share one: a UPS
-// number has 53 free bits, a USPS one 49, a FedEx one 36, and a DHL
-// waybill no more than 29, so among some ten thousand DHL waybills two are
-// equal. A look-up by number must bear that, as it must between carriers.
+// number has 53 free bits, a USPS one 49, a FedEx one 36, and a DHL waybill no
+// more than 29, so among some ten thousand DHL waybills two are equal. A
+// look-up by number must tolerate that, as it must between carriers.
 
 // seed mixes the reference and the number of the piece into 64 bits: FNV-1a of
 // the reference, then the mixer of SplitMix64.
@@ -30,7 +30,7 @@ func digits(text []byte, n *uint64) {
 	}
 }
 
-const alphanumerics = "0123456789ABCDEFGHJKLMNPQRSTVWXY" // 32: nobody mistakes I, O, U and Z
+const alphanumerics = "0123456789ABCDEFGHJKLMNPQRSTVWXY" // 32 characters, without the easily confused I, O, U and Z
 
 // upsNumber is 1Z, an account of six, the service, seven digits and the check.
 func upsNumber(n uint64, sold *service) string {
@@ -55,7 +55,7 @@ func uspsNumber(n uint64, sold *service) string {
 	return string(number[:])
 }
 
-// fedexNumber is twelve digits.
+// fedexNumber returns twelve digits.
 func fedexNumber(n uint64, _ *service) string {
 	var number [12]byte
 	number[0] = '1' + byte(n%9)
@@ -65,7 +65,7 @@ func fedexNumber(n uint64, _ *service) string {
 	return string(number[:])
 }
 
-// dhlNumber is ten digits.
+// dhlNumber returns ten digits.
 func dhlNumber(n uint64, _ *service) string {
 	var number [10]byte
 	number[0] = '1' + byte(n%9)

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// load is what an order asks of a carrier: all that prices depend on.
+// load is the part of an order that determines the price.
 type load struct {
 	lane     lane
 	home     bool
@@ -119,8 +119,8 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 	return weighed, nil
 }
 
-// billableWeight is the weight that a parcel is charged for: its own or that of
-// its volume.
+// billableWeight returns the weight that a parcel is charged for: its own or
+// that of its volume.
 func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
 	if parcel.WeightGrams > m.maxGrams {
 		return 0, m.refuse(m.refusals.weight, "a parcel may weigh at most %s", parcel.WeightUnit.Format(m.maxGrams))
@@ -146,8 +146,8 @@ func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
 	return max(parcel.WeightGrams, sides.LengthMM*sides.WidthMM*sides.HeightMM/m.volume), nil
 }
 
-// units is a weight in thousandths of the carrier's unit, rounded up to whole
-// units, or for light parcels to quarters.
+// units returns a weight in thousandths of the carrier's unit, rounded up to
+// whole units, or for light parcels to quarters.
 func (m *model) units(grams int64) int64 {
 	if m.lightUnit > 0 && grams <= m.unit {
 		return (max(grams, 1) + m.lightUnit - 1) / m.lightUnit * 250
@@ -155,7 +155,7 @@ func (m *model) units(grams int64) int64 {
 	return (max(grams, 1) + m.unit - 1) / m.unit * 1000
 }
 
-// price is what the service charges for a load that arrives then.
+// price returns what the service charges for a load that arrives then.
 func (m *model) price(sold *service, load *load, at time.Time) ship.Money {
 	zone := int64(load.lane.zone)
 	cents := load.pieces * (sold.base + sold.farther*zone)
@@ -164,7 +164,8 @@ func (m *model) price(sold *service, load *load, at time.Time) ship.Money {
 	return ship.Money{Minor: cents, Currency: "USD"}
 }
 
-// saturdayFee is what a delivery on a Saturday costs in addition, in cents.
+// saturdayFee returns what a delivery on a Saturday costs in addition, in
+// cents.
 func (m *model) saturdayFee(sold *service, load *load, at time.Time) int64 {
 	if !sold.express || at.Weekday() != time.Saturday {
 		return 0
@@ -172,8 +173,8 @@ func (m *model) saturdayFee(sold *service, load *load, at time.Time) int64 {
 	return m.saturday * load.pieces
 }
 
-// listPrice is the published price: simulated accounts have a discount of a
-// fifth on it.
+// listPrice returns the published price: simulated accounts have a discount of
+// a fifth on it.
 func listPrice(price ship.Money) ship.Money {
 	return ship.Money{Minor: price.Minor * 5 / 4, Currency: price.Currency}
 }
@@ -204,8 +205,8 @@ func (l *load) charges(price ship.Money, saturdayFee int64) []ship.Charge {
 	return charges
 }
 
-// transit is how many delivery days the service needs; zero if it does not take
-// the load.
+// transit returns how many delivery days the service needs; zero if it does not
+// take the load.
 func (s *service) transit(load *load) int {
 	switch {
 	case s.reach&load.lane.kind == 0,
@@ -237,10 +238,11 @@ func (s *service) arrival(load *load, days int) time.Time {
 	return time.Unix(day*86400+int64(s.hour)*3600, 0).UTC()
 }
 
-// weekday is the day of the week of a day counted from 1970, a Thursday.
+// weekday returns the day of the week of a day counted from 1970, a Thursday.
 func weekday(day int64) time.Weekday { return time.Weekday((day + int64(time.Thursday)) % 7) }
 
-// shipDay is the day of shipping, counted from 1970: the order's, else today.
+// shipDay returns the day of shipping, counted from 1970: the order's, else
+// today.
 func shipDay(date ship.Date, now time.Time) int64 {
 	if date != "" {
 		now = date.Time()

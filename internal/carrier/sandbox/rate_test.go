@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// lanes are orders whose prices are known by heart.
+// lanes returns orders with their expected prices.
 func lanes() []struct {
 	name  string
 	order ship.Order

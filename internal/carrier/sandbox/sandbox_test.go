@@ -17,7 +17,7 @@ var firstService = map[string]string{
 	"ups": "ground", "usps": "priority_mail", "fedex": "ground", "dhl_express": "express_domestic",
 }
 
-// order is one parcel of 2.5 lb from Los Angeles to New York.
+// order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
 	return ship.Order{
 		OrderID: "ORD-1001",

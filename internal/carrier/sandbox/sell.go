@@ -17,7 +17,8 @@ const faultMark = "~"
 // noCustoms is shared by all purchases; nobody appends to it.
 var noCustoms = []string{"customs data is missing: a live carrier rejects parcels that cross a border without it"}
 
-// sell is the purchase of the request: always the same for the same request.
+// sell returns the purchase of the request: always the same for the same
+// request.
 func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {
 	order := &request.Order
 	load, err := m.weigh(order, orderedAt(request))
@@ -65,7 +66,7 @@ func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {
 	return purchase, nil
 }
 
-// orderedAt is when the order was made. The shipment's id holds that, so a
+// orderedAt returns when the order was made. The shipment's id holds that, so a
 // purchase that is looked up on the next day is still the same.
 func orderedAt(request *carrier.BuyOrder) time.Time {
 	if request.Order.ShipDate == "" && request.Shipment != "" {
@@ -88,7 +89,7 @@ func (m *model) void(purchase ship.Purchase) (carrier.VoidResult, error) {
 	return carrier.VoidResult{State: ship.StateVoided}, nil
 }
 
-// label is the label as data; it is rendered when somebody asks for it.
+// label returns the label as data; it is rendered when somebody asks for it.
 func (m *model) label(order *ship.Order, sold *service, load *load, numbers []string) ship.Label {
 	crossesBorder := load.lane.kind == across
 	from := order.Origin.Lines(crossesBorder)
@@ -123,7 +124,7 @@ func (m *model) label(order *ship.Order, sold *service, load *load, numbers []st
 	return ship.Label{Format: "scene", Data: document.Marshal()}
 }
 
-// routing is the large sort code.
+// routing returns the large sort code.
 func routing(to *ship.Address, sold *service) string {
 	area := to.Zip
 	if len(area) > 3 {

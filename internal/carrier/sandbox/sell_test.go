@@ -50,7 +50,7 @@ func TestNumbersDifferBetweenReferences(t *testing.T) {
 		seen := map[string]bool{}
 		b := buyOrder(name)
 		count := 100_000
-		if name == "ups" { // USPS sells single parcels alone
+		if name == "ups" { // USPS sells only single parcels
 			b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0])
 			count /= 2
 		}

@@ -56,7 +56,7 @@ func (Service) Do(request *http.Request) (*http.Response, error) {
 	case ship.Limited:
 		return answer(http.StatusTooManyRequests, refusal, int(failure.RetryAfter.Seconds()))
 	case ship.Unavailable:
-		// A connection that was refused shows the driver that nothing was sent.
+		// A refused connection tells the driver that nothing was sent.
 		return nil, failed(request, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
 	case ship.Uncertain:
 		// An answer that breaks off leaves open what was done.

@@ -13,7 +13,7 @@ type lane struct {
 	zone int // from 0, the nearest
 }
 
-// laneOf is the lane between two addresses.
+// laneOf returns the lane between two addresses.
 func laneOf(from, to *ship.Address) lane {
 	switch {
 	case isUS(from.Country) && isUS(to.Country):
@@ -48,14 +48,15 @@ var zoneMiles = [...]float64{150, 300, 600, 1000, 1400, 1800}
 
 const farZone = 7 // Alaska, Hawaii and the territories
 
-// usZone is the zone between two zip codes.
+// usZone returns the zone between two zip codes.
 func usZone(from, to *ship.Address) int {
 	if isRemoteUS(from) != isRemoteUS(to) {
 		return farZone
 	}
 
-	// Over such distances a plane is exact enough: a degree of latitude is 69.1
-	// miles, one of longitude as much less as its circle is smaller.
+	// Treating the map as flat is exact enough over such distances: a degree of
+	// latitude is 69.1 miles, and a degree of longitude shrinks with the cosine
+	// of the latitude.
 	start := zipPlace(from.Zip)
 	end := zipPlace(to.Zip)
 	height := float64(start.lat-end.lat) / 10
@@ -198,7 +199,7 @@ var zipPlaces = [100]place{
 	{470, -1185},
 }
 
-// region is a part of the world that is one zone from within.
+// region is a part of the world that forms a single zone.
 type region uint8
 
 const (
@@ -211,7 +212,7 @@ const (
 	southAmerica
 )
 
-// near is which regions are one zone further, as sets of bits.
+// near lists, as bit sets, the regions that are one zone further away.
 var near = [...]uint8{
 	elsewhere:    0,
 	northAmerica: 1<<europe | 1<<eastAsia | 1<<southAmerica,
@@ -222,7 +223,8 @@ var near = [...]uint8{
 	southAmerica: 1 << northAmerica,
 }
 
-// regionOf sorts the countries that parcels mostly go to.
+// regionOf returns the region of a country; only the most common destinations
+// are listed.
 func regionOf(country string) region {
 	switch country {
 	case "US", "CA", "MX", "PR", "VI":

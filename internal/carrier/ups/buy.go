@@ -54,8 +54,8 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	return purchase, err
 }
 
-// shipRequest is the body of a purchase. Its error lists everything that UPS
-// would refuse.
+// shipRequest returns the body of a purchase. Its error lists everything that
+// UPS would refuse.
 func (d *driver) shipRequest(w *draft, request carrier.BuyOrder) (body shipRequest, err error) {
 	if request.Reference == "" || len(request.Reference) > maxReference {
 		return body, ship.Errorf(ship.Internal, "a UPS reference has 1 to %d characters", maxReference)
@@ -100,7 +100,7 @@ func gif() labelSpecification {
 	}
 }
 
-// serviceCode is UPS's code of the service, if it is sold on this lane.
+// serviceCode returns UPS's code of the service, if it is sold on this lane.
 func (w *draft) serviceCode(ours string) string {
 	chosen, ok := serviceByCode(ours)
 	if !ok {
@@ -166,7 +166,8 @@ func (w *draft) checkProvinces() {
 // maxDaysAhead is how far ahead UPS sells labels.
 const maxDaysAhead = 7
 
-// shipmentDate is a day ahead; UPS takes no date for today.
+// shipmentDate returns the ship date if it is in the future; UPS takes no date
+// for today.
 func (w *draft) shipmentDate() string {
 	ahead := w.shipDay().Sub(w.today)
 	if w.order.ShipDate == "" || ahead <= 0 {
@@ -214,8 +215,9 @@ func (w *draft) addReferences(request carrier.BuyOrder) {
 	}
 }
 
-// printedReference is the line for people: the order number, and the reference
-// if both fit and differ. It is not complete if a part of them is missing.
+// printedReference returns the reference line for people: the order number, and
+// the reference if both fit and differ. It is not complete if a part of them is
+// missing.
 func printedReference(orderID, reference string) (text string, complete bool) {
 	complete = true
 	switch both := orderID + " / " + reference; {
@@ -234,8 +236,8 @@ func printedReference(orderID, reference string) (text string, complete bool) {
 	return text, complete
 }
 
-// sale reads the answer of a sale. Whatever is wrong with it, money was
-// spent: its errors are uncertain.
+// sale reads the answer of a sale. Money has been spent in any case, so its
+// errors are of kind ship.Uncertain.
 func (d *driver) sale(answer shipAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	if reference := answer.ShipmentResponse.Response.context(); reference != "" && reference != request.Reference {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS returned a different purchase")

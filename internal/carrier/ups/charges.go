@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// price is the account's own where UPS has agreed on one, else the published
-// one. It is the zero Money if neither can be read.
+// price returns the account's own where UPS has agreed on one, else the
+// published one. It is the zero Money if neither can be read.
 func price(published money, own *negotiated) ship.Money {
 	if own != nil {
 		if agreed, ok := ship.ParseMoney(own.TotalCharge.MonetaryValue, own.TotalCharge.CurrencyCode); ok && agreed.Minor > 0 {
@@ -19,8 +19,8 @@ func price(published money, own *negotiated) ship.Money {
 	return amount
 }
 
-// chargesOf is what the price consists of. UPS itemizes published and agreed
-// prices separately.
+// chargesOf returns what the price consists of. UPS itemizes published and
+// agreed prices separately.
 func chargesOf(price ship.Money, rated ratedShipment) []ship.Charge {
 	sum := charges{price: price}
 	if own := rated.NegotiatedRateCharges; own != nil {
@@ -141,7 +141,7 @@ func (c *charges) withBase() []ship.Charge {
 	return append([]ship.Charge{base}, c.list...)
 }
 
-// discounted are the parts of the published price and the discount on it.
+// discounted returns the parts of the published price and the discount on it.
 func (c *charges) discounted(rated ratedShipment) []ship.Charge {
 	c.addAmount(ship.BaseCharge, rated.TransportationCharges)
 	c.addAmount(ship.OtherCharge, rated.ServiceOptionsCharges)
@@ -157,7 +157,7 @@ func (c *charges) discounted(rated ratedShipment) []ship.Charge {
 	return c.list
 }
 
-// gramsOf is a weight of UPS's in grams; zero if it cannot be read.
+// gramsOf returns a weight of UPS's in grams; zero if it cannot be read.
 func gramsOf(given answeredWeight) int64 {
 	weight, err := strconv.ParseFloat(string(given.Weight), 64)
 	if err != nil || weight <= 0 || weight > 1e6 {

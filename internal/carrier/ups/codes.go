@@ -7,17 +7,17 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// A service is ours, and UPS's codes of it by lane; empty where it is not
-// sold.
+// A service is one of our services, with UPS's code on each kind of route;
+// empty where it is not sold.
 type service struct {
 	code, name           string
 	us, ca, home, abroad string
 }
 
-// canadianNames are the services that UPS calls otherwise inside Canada.
+// canadianNames are the services that have other names inside Canada.
 var canadianNames = map[string]string{"express_plus": "UPS Express Early"}
 
-// nameOn is what UPS calls the service on a lane.
+// nameOn returns what UPS calls the service on a lane.
 func (s service) nameOn(on lane) string {
 	if name, ok := canadianNames[s.code]; ok && on == laneCA {
 		return name
@@ -45,7 +45,7 @@ var services = []service{
 	{"worldwide_express_plus", "UPS Worldwide Express Plus", "", "", "", "54"},
 }
 
-// codeOn is UPS's code of the service on a lane.
+// codeOn returns UPS's code of the service on a lane.
 func (s service) codeOn(on lane) string {
 	switch on {
 	case laneUS:
@@ -115,7 +115,7 @@ var packagings = []struct{ code, name, ups string }{
 	{"ups_25kg_box", "UPS 25 KG Box", "24"},
 }
 
-// packagingOf is UPS's code of a packaging of ours.
+// packagingOf returns UPS's code of a packaging of ours.
 func packagingOf(code string) (string, bool) {
 	if code == "" || code == "custom" {
 		return ownPackaging, true
@@ -151,12 +151,12 @@ const (
 	codeRecoveryAway  = "300000" // look-ups are unavailable for now
 	codeSeveral       = "300001" // several shipments have the reference
 	codeUnknown       = "300007" // no shipment has it
-	codeWrongShipper  = "300031" // the account is not one of the app's
+	codeWrongShipper  = "300031" // the app has no access to the account
 	codeWasVoided     = "300033" // the shipment that has it is void
 	codeNotYet        = "300034" // the shipment is not processed yet
 	codeTooMany       = "300035" // too many shipments have it
 	codeNoTracking    = "TW0001" // nothing is known of the number
-	codeBadNumber     = "TV1002" // it is not a number of theirs
+	codeBadNumber     = "TV1002" // it is not a UPS number
 	returnServiceCode = "9"      // the label comes with the answer
 )
 

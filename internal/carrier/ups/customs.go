@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// What UPS prints of the goods.
+// How much text about the goods UPS prints.
 const (
 	maxDescription = 50 // of the whole shipment
 	maxGoodsLine   = 35 // of a line of one article
@@ -77,7 +77,7 @@ func (w *draft) describeGoods() string {
 	return "Merchandise"
 }
 
-// invoice is the data of a commercial invoice. UPS sends it to customs
+// invoice returns the data of a commercial invoice. UPS sends it to customs
 // electronically where the account has paperless invoices and the destination
 // takes them, and prints it otherwise.
 func (w *draft) invoice(value ship.Money) *forms {
@@ -112,7 +112,7 @@ func (w *draft) invoice(value ship.Money) *forms {
 	return invoice
 }
 
-// article is one line of an invoice.
+// article returns one line of an invoice.
 func (w *draft) article(i int, item ship.CustomsItem) product {
 	lines, complete := wrap(item.Description, maxGoodsLine, maxGoodsLines)
 	if !complete {
@@ -141,8 +141,8 @@ func (w *draft) article(i int, item ship.CustomsItem) product {
 	return line
 }
 
-// goodsValue is what the goods are worth together; zero if nobody said, or if
-// it cannot be added up, which is a problem of the order.
+// goodsValue returns what the goods are worth together; zero if nobody said, or
+// if it cannot be added up, which is a problem of the order.
 func (w *draft) goodsValue() ship.Money {
 	if w.order.Customs == nil {
 		return w.order.Options.InsuredValue
@@ -166,8 +166,8 @@ func (w *draft) goodsValue() ship.Money {
 	return total
 }
 
-// wholeUnits is an amount without decimals, rounded up, as UPS takes the total
-// of an invoice.
+// wholeUnits returns an amount without decimals, rounded up, as UPS takes the
+// total of an invoice.
 func wholeUnits(amount ship.Money) *money {
 	unit := int64(math.Pow10(ship.Exponent(amount.Currency)))
 	return &money{CurrencyCode: amount.Currency, MonetaryValue: strconv.FormatInt((amount.Minor-1)/unit+1, 10)}
@@ -216,7 +216,7 @@ const (
 	partyConsumer = "02"
 )
 
-// partyType is who a party is to customs. What the client says takes
+// partyType returns the type of a party for customs. What the client says takes
 // precedence.
 func partyType(party ship.Address, unknown string) string {
 	switch party.Type {
@@ -228,12 +228,12 @@ func partyType(party ship.Address, unknown string) string {
 	return unknown
 }
 
-// shipperType is a business unless the client says otherwise: the sender has an
-// account with UPS.
+// shipperType returns the type of a business unless the client says otherwise:
+// the sender has an account with UPS.
 func (w *draft) shipperType() string { return partyType(w.order.Origin, partyBusiness) }
 
-// consigneeType is a business if a company is named, else a consumer: of the
-// two, customs ask more about sales to consumers.
+// consigneeType returns the type of a business if a company is named, else that
+// of a consumer: of the two, customs ask more about sales to consumers.
 func (w *draft) consigneeType() string {
 	if w.order.Destination.Company != "" {
 		return partyType(w.order.Destination, partyBusiness)
@@ -306,7 +306,7 @@ var productTypes = map[string]string{
 }
 
 // addProductIdentifiers adds the identifiers of a product that customs of the
-// European Union ask for. The seller's own number stands in for a merchant's.
+// European Union ask for. The seller's own number is sent as the merchant's.
 func (w *draft) addProductIdentifiers(line *product, i int, item ship.CustomsItem) {
 	pointer := fmt.Sprintf("/customs/items/%d/productIdentifiers", i)
 	add := func(number, code string) {

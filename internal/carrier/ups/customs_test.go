@@ -25,7 +25,7 @@ func sale() carrier.BuyOrder {
 	return b
 }
 
-// purchaseRequest is the purchase as it is sent.
+// purchaseRequest returns the purchase as it is sent.
 func purchaseRequest(t *testing.T, b carrier.BuyOrder) (shipment, []string) {
 	t.Helper()
 	d := account(t)
@@ -111,7 +111,7 @@ func TestPartiesIntoTheEUAreBusinessesOrConsumers(t *testing.T) {
 	}
 }
 
-// The fields are for the way from outside into the European Union alone.
+// The fields are only for shipments from outside the European Union into it.
 func TestOtherLanesSayNothingOfTheEU(t *testing.T) {
 	for name, change := range map[string]func(*carrier.BuyOrder){
 		"to Norway": func(b *carrier.BuyOrder) {

@@ -25,7 +25,7 @@ var files = []string{
 	"ups/openapi-json/Tracking.json",
 }
 
-// Where UPS's files are wrong about UPS.
+// Deviations of UPS from its own OpenAPI files.
 var (
 	declaredValue = carriertest.Departure{
 		Operation: "POST /rating/{version}/{requestoption}",
@@ -64,7 +64,7 @@ var (
 // departures are those of a quote, a purchase and a look-up by reference.
 var departures = []carriertest.Departure{declaredValue, billingWeight, recoveryFormat, recoveredFormat, roadieNumbers}
 
-// order is one parcel of 2.5 lb from Los Angeles to New York.
+// order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
 	home := true
 	return ship.Order{
@@ -90,7 +90,7 @@ func buyOrder() carrier.BuyOrder {
 	return carrier.BuyOrder{Order: order(), Service: "ground", Reference: "SABCDEFGHJKMNPQRSTVWXYZ234", Shipment: "shp_01jd5yq9k2e8b7m3n4p5r6s7t8"}
 }
 
-// abroad is a parcel of goods from Los Angeles to Berlin.
+// abroad returns a parcel of goods from Los Angeles to Berlin.
 func abroad() carrier.BuyOrder {
 	b := buyOrder()
 	b.Service = "worldwide_saver"
@@ -107,7 +107,7 @@ func abroad() carrier.BuyOrder {
 	return b
 }
 
-// service is a stand-in with a ledger of its own.
+// service returns an emulator with a ledger of its own.
 func service(t testing.TB) (*emulator.Server, carrier.Doer) {
 	t.Helper()
 	ledger, err := emulator.OpenLedger("")
@@ -153,12 +153,12 @@ func severalAbroad() carrier.BuyOrder {
 	return b
 }
 
-// purchase is what the service keeps of a purchase.
+// purchase returns what the service keeps of a purchase.
 func purchase(p ship.Sale) ship.Purchase {
 	return ship.Purchase{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber, Pieces: p.Pieces}
 }
 
-// exchanges are orders that between them use every part of the protocol.
+// exchanges returns orders that between them use every part of the protocol.
 func exchanges() map[string]carrier.BuyOrder {
 	all := map[string]carrier.BuyOrder{"domestic": buyOrder(), "abroad": abroad(), "several abroad": severalAbroad()}
 	with := func(name string, b carrier.BuyOrder, change func(*carrier.BuyOrder)) {

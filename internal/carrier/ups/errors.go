@@ -26,7 +26,7 @@ func refusalsOf(body []byte) []ship.Refusal {
 	return list
 }
 
-// first is the refusal that decides what an error means.
+// first returns the refusal that decides what an error means.
 func first(list []ship.Refusal) ship.Refusal {
 	if len(list) == 0 {
 		return ship.Refusal{}
@@ -69,8 +69,8 @@ func (w *draft) explain(err error, reasons []ship.Refusal) error {
 // accountCodes refuse the account of the connection, whatever the order is.
 var accountCodes = []string{"120100", "120113", "120120", "120121", "120122", "111580"}
 
-// plainCode is a code without the 9 that newer versions put before the codes of
-// older ones.
+// plainCode returns a code without the 9 that newer versions put before the
+// codes of older ones.
 func plainCode(code string) string {
 	if len(code) == 7 && code[0] == '9' {
 		return code[1:]
@@ -78,8 +78,8 @@ func plainCode(code string) string {
 	return code
 }
 
-// pointer is the field of the order that a refusal is about; empty if neither
-// its code nor its words are known.
+// pointer returns the field of the order that a refusal is about; empty if
+// neither its code nor its words are known.
 func (w *draft) pointer(reason ship.Refusal) string {
 	code := plainCode(reason.Code)
 	if len(code) != 6 || code[0] != '1' {
@@ -163,7 +163,7 @@ var orderCodes = map[string]string{
 	"10208": "/destination/country", "10308": "/origin/country", "20802": "/destination",
 }
 
-// side is which of our addresses UPS means: the shipper of a return is its
+// side returns which of our addresses UPS means: the shipper of a return is its
 // recipient.
 func (w *draft) side(whose string) string {
 	if whose == shipTo || whose == shipper && w.order.IsReturn {
@@ -172,7 +172,7 @@ func (w *draft) side(whose string) string {
 	return "/origin"
 }
 
-// sideOfZip is the address whose postal code UPS repeats.
+// sideOfZip returns the address whose postal code UPS repeats.
 func (w *draft) sideOfZip(message string) string {
 	zip := localized(w.order.Origin).Zip
 	if zip != "" && strings.Contains(message, zip) && zip != localized(w.order.Destination).Zip {
@@ -181,7 +181,7 @@ func (w *draft) sideOfZip(message string) string {
 	return "/destination"
 }
 
-// sideOfState is the address whose state UPS repeats at the start.
+// sideOfState returns the address whose state UPS repeats at the start.
 func (w *draft) sideOfState(message string) string {
 	state, _, _ := strings.Cut(message, " ")
 	if state == w.order.Origin.State && state != w.order.Destination.State {
@@ -193,7 +193,7 @@ func (w *draft) sideOfState(message string) string {
 // parcelNumber finds "package 2" in UPS's words, which count from one.
 var parcelNumber = regexp.MustCompile(`(?i)\bpackage (\d{1,3})\b`)
 
-// inParcel is a pointer to the parcel that UPS names.
+// inParcel returns a pointer to the parcel that UPS names.
 func inParcel(pointer, message string) string {
 	found := parcelNumber.FindStringSubmatch(message)
 	if found == nil || !strings.HasPrefix(pointer, "/parcels/0/") {

@@ -31,7 +31,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 	case isRefusedWith(err, codeSeveral, codeTooMany):
 		purchase, err := d.findByTracking(ctx, request)
 		if ship.KindOf(err) == ship.NotFound {
-			return purchase, severalFound() // one of the two is wrong
+			return purchase, severalFound() // one of the two answers is wrong
 		}
 		return purchase, err
 
@@ -207,8 +207,8 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 	return recoveredSale(all, request)
 }
 
-// shipmentNumbers are the numbers of all parcels of the shipment that a parcel
-// belongs to, as far as tracking knows them.
+// shipmentNumbers returns the numbers of all parcels of the shipment that a
+// parcel belongs to, as far as tracking knows them.
 func (d *driver) shipmentNumbers(ctx context.Context, number string) (numbers []string, _ error) {
 	answer, known, err := d.trackNumber(ctx, "shipment/details", number)
 	if err != nil || !known {
@@ -224,8 +224,8 @@ func (d *driver) shipmentNumbers(ctx context.Context, number string) (numbers []
 	return slices.Compact(numbers), nil
 }
 
-// findByTracking is the second look-up: what tracking knows under the
-// reference leads to the labels.
+// findByTracking is the second look-up: it asks tracking for the reference, and
+// finds the labels by the numbers.
 func (d *driver) findByTracking(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	parcels, err := d.trackReference(ctx, request.Reference, time.Now())
 	if err != nil {
@@ -263,7 +263,7 @@ const (
 	lookAhead = (maxDaysAhead + 1) * 24 * time.Hour
 )
 
-// trackReference is what tracking knows under a reference of the account.
+// trackReference returns what tracking knows under a reference of the account.
 func (d *driver) trackReference(ctx context.Context, reference string, now time.Time) ([]trackedPackage, error) {
 	query := url.Values{
 		"locale":         {"en_US"},

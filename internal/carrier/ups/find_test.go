@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// set makes the stand-in another UPS.
+// set changes the settings of the emulator.
 func set(t *testing.T, server http.Handler, settings string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/_emulator/settings", strings.NewReader(settings))
@@ -172,7 +172,7 @@ func TestTheTestEnvironmentOfUPS(t *testing.T) {
 	}
 }
 
-// counting counts what is sent.
+// counting counts the requests that are sent.
 type counting struct {
 	via   carrier.Doer
 	calls int
@@ -267,7 +267,7 @@ func TestQuotesSayWhatUPSCharges(t *testing.T) {
 		if r.ListPrice.Minor <= r.Price.Minor || r.ListPrice.Currency != "USD" {
 			t.Errorf("%s costs %v of %v", r.Service, r.Price, r.ListPrice)
 		}
-		if r.BillableWeightGrams != 1361 { // 3 lb: 2.5 lb, begun pounds are charged
+		if r.BillableWeightGrams != 1361 { // 3 lb: 2.5 lb, rounded up to whole pounds
 			t.Errorf("%s is charged for %d g", r.Service, r.BillableWeightGrams)
 		}
 	}
@@ -336,7 +336,7 @@ func TestRefusalsOfUPSPointAtTheOrder(t *testing.T) {
 	}
 }
 
-// Settings that are none are refused.
+// Invalid settings are refused.
 func TestTheStandInRefusesUnknownSettings(t *testing.T) {
 	ledger, err := emulator.OpenLedger("")
 	if err != nil {

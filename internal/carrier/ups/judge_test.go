@@ -35,9 +35,8 @@ func TestBuyIsUncertainAndTheSaleIsFound(t *testing.T) {
 	}
 }
 
-// Only UPS's own word for it is proof that nothing was sold, of label recovery
-// and of tracking; whatever else a look-up comes back with leaves the question
-// open.
+// Only UPS's own statement, from both label recovery and tracking, proves that
+// nothing was sold. Any other result of a look-up leaves the question open.
 func TestFindTakesNothingElseForAbsence(t *testing.T) {
 	const (
 		unknown   = `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`
@@ -111,7 +110,8 @@ func TestVoidsAreJudgedByWhatUPSSays(t *testing.T) {
 	}
 }
 
-// scripted is a carrier that gives tokens and one answer to all else.
+// scripted returns a carrier that issues tokens and gives the same response to
+// every other request.
 func scripted(t *testing.T, status int, body string) carrier.Doer {
 	t.Helper()
 	return scriptedByPath(t, map[string]scriptedAnswer{"": {status, body}})
@@ -122,8 +122,8 @@ type scriptedAnswer struct {
 	body   string
 }
 
-// scriptedByPath is a carrier that gives tokens, and to all else the answer
-// under a part of its path, or under "".
+// scriptedByPath returns a carrier that issues tokens, and answers every other
+// request with the response listed for a part of its path, or for "".
 func scriptedByPath(t *testing.T, answers map[string]scriptedAnswer) carrier.Doer {
 	t.Helper()
 	return carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -68,7 +68,8 @@ func (d *driver) newDraft(order ship.Order, now time.Time) (*draft, error) {
 	shipment.ShipTo = partyOf(receiver)
 	shipment.ShipTo.Address.ResidentialAddressIndicator = present(receiver.Residential)
 	if order.IsReturn {
-		// The account's owner sends for the customer, and gets the parcel.
+		// The account's owner ships on behalf of the customer, and receives the
+		// parcel.
 		from := shipment.Shipper
 		shipment.ShipFrom = &from
 		shipment.Shipper = partyOf(receiver)
@@ -81,12 +82,12 @@ func (d *driver) newDraft(order ship.Order, now time.Time) (*draft, error) {
 	return w, nil
 }
 
-// today is the day in the zone of a place, as its start in UTC.
+// today returns the day in the zone of a place, as its start in UTC.
 func today(place carrierkit.Place, now time.Time) time.Time {
 	return ship.Date(now.In(place.ClosestZone()).Format(time.DateOnly)).Time()
 }
 
-// fit is an address as UPS takes it; what does not fit becomes a problem.
+// fit returns an address as UPS takes it; what does not fit becomes a problem.
 func (w *draft) fit(given ship.Address, pointer string) carrierkit.FittedAddress {
 	fitted, warnings, err := carrierkit.Fit(addressLimits, given, pointer)
 	w.warnings = append(w.warnings, warnings...)
@@ -167,8 +168,8 @@ func (w *draft) addOptions() {
 	}
 }
 
-// serviceOptions are the extra services of the shipment, made if there are
-// none yet.
+// serviceOptions returns the extra services of the shipment, and creates the
+// list if there is none yet.
 func (w *draft) serviceOptions() *shipmentOptions {
 	if w.shipment.ShipmentServiceOptions == nil {
 		w.shipment.ShipmentServiceOptions = &shipmentOptions{}

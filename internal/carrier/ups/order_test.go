@@ -106,7 +106,7 @@ func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
 	}
 }
 
-// Addresses are in UPS's spelling, and borders where they are.
+// Addresses use UPS's spelling, and customs borders are recognized.
 func TestPlacesAreSpelledAsUPSCountsThem(t *testing.T) {
 	for _, tc := range []struct {
 		address        ship.Address
@@ -173,7 +173,7 @@ func TestTodayIsTheDayOfTheOrigin(t *testing.T) {
 	}
 }
 
-// Inside Canada a service has the name that UPS sells it under there.
+// Inside Canada a service has the name under which UPS sells it there.
 func TestServicesHaveTheNamesOfTheirLane(t *testing.T) {
 	plus, _ := serviceByCode("express_plus")
 	if got := plus.nameOn(laneCA); got != "UPS Express Early" {

@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// units are those of the country that the account is taken to be in.
+// units returns the units of the country that the account is taken to be in.
 func (w *draft) units() units {
 	home := w.from
 	if w.order.IsReturn {
@@ -47,8 +47,9 @@ func (w *draft) units() units {
 	return metric
 }
 
-// tenths is a weight in tenths of the unit, rounded up. Grams are themselves
-// rounded up from what the client gave, so a pound of 454 g stays one pound.
+// tenths returns a weight in tenths of the unit, rounded up. Grams are
+// themselves rounded up from what the client gave, so a pound of 454 g stays
+// one pound.
 func (u units) tenths(grams int64) int64 {
 	if u.weight.Code == "LBS" {
 		return (grams-1)*1_000_000/45_359_237 + 1
@@ -56,7 +57,8 @@ func (u units) tenths(grams int64) int64 {
 	return (grams-1)/100 + 1
 }
 
-// lengthUnits is a length in whole units, rounded up with the same tolerance.
+// lengthUnits returns a length in whole units, rounded up with the same
+// tolerance.
 func (u units) lengthUnits(mm int64) int64 {
 	if u.length.Code == "IN" {
 		return (mm-1)*10/254 + 1
@@ -64,7 +66,7 @@ func (u units) lengthUnits(mm int64) int64 {
 	return (mm-1)/10 + 1
 }
 
-// weigh is a weight as UPS writes it.
+// weigh returns a weight as UPS writes it.
 func (u units) weigh(tenths int64) weight {
 	return weight{UnitOfMeasurement: u.weight, Weight: fmt.Sprintf("%d.%d", tenths/10, tenths%10)}
 }
@@ -174,14 +176,14 @@ func (w *draft) checkSize(pointer string, given ship.Parcel, system units) {
 		shortNumber(float64(system.maxGirth)*millimetres/perUnit), unit, shortNumber(lengths[2]+2*(lengths[0]+lengths[1])), unit)
 }
 
-// shortNumber is a measure for people: at most two decimals, rounded down so
-// that a limit is never too high.
+// shortNumber returns a measure for people: at most two decimals, rounded down
+// so that a limit is never too high.
 func shortNumber(value float64) string {
 	return strconv.FormatFloat(math.Floor(value*100+1e-6)/100, 'f', -1, 64)
 }
 
-// sides are the sides of a parcel in whole units, the longest first. It is not
-// ok if they are not all known.
+// sides returns the sides of a parcel in whole units, the longest first. It is
+// not ok if they are not all known.
 func (u units) sides(given *ship.Dimensions) (sides [3]int64, ok bool) {
 	if given == nil || given.LengthMM < 1 || given.WidthMM < 1 || given.HeightMM < 1 {
 		return sides, false
@@ -191,8 +193,8 @@ func (u units) sides(given *ship.Dimensions) (sides [3]int64, ok bool) {
 	return sides, true
 }
 
-// measure is a size as UPS writes it, the longest side first; nil if there is
-// none.
+// measure returns a size as UPS writes it, the longest side first; nil if there
+// is none.
 func (u units) measure(given *ship.Dimensions) *dimensions {
 	sides, ok := u.sides(given)
 	if !ok {
@@ -208,7 +210,7 @@ func (u units) measure(given *ship.Dimensions) *dimensions {
 	}
 }
 
-// parcelOptions are the extra services of one parcel.
+// parcelOptions returns the extra services of one parcel.
 func (w *draft) parcelOptions(i int) *packageOptions {
 	var options packageOptions
 	given := w.order.Options
@@ -224,8 +226,8 @@ func (w *draft) parcelOptions(i int) *packageOptions {
 	return &options
 }
 
-// share is the value of one of n parcels: the order's, divided, with what is
-// left over on the first ones.
+// share returns the value of one of n parcels: the order's, divided, with what
+// is left over on the first ones.
 func share(total ship.Money, n, i int) ship.Money {
 	minor := total.Minor / int64(n)
 	if int64(i) < total.Minor%int64(n) {

@@ -20,7 +20,7 @@ const (
 	laneAbroad             // between countries
 )
 
-// laneOf is the lane between two countries as UPS counts them.
+// laneOf returns the lane between two countries as UPS counts them.
 func laneOf(from, to string) lane {
 	inUnitedStates := func(country string) bool { return country == "US" || country == "PR" }
 	switch {
@@ -36,10 +36,10 @@ func laneOf(from, to string) lane {
 	return laneAbroad
 }
 
-// localized is an address in the spelling of UPS: territories of the United
-// States and of France, and the Canary Islands, are countries; North American
-// postal codes have no separators; a Vietnamese province has its country before
-// it.
+// localized returns an address in the spelling of UPS: territories of the
+// United States and of France, and the Canary Islands, are countries; North
+// American postal codes have no separators; a Vietnamese province has its
+// country before it.
 func localized(given ship.Address) ship.Address {
 	switch territory := carrierkit.PlaceOf(given).Territory(); territory {
 	case carrierkit.CeutaMelilla, "AX":

@@ -57,7 +57,7 @@ func hasCredential(header http.Header, secret string) bool {
 	_, token, _ := strings.Cut(header.Get("Authorization"), " ")
 
 	// All places are compared, in constant time, so that the duration does not
-	// tell where the credential was or how much of it was right.
+	// reveal where the credential was or how much of it matched.
 	found := 0
 	for _, given := range []string{header.Get("Credential"), header.Get("Authorization"), token} {
 		found |= subtle.ConstantTimeCompare([]byte(given), []byte(secret))
@@ -70,7 +70,7 @@ func isPlausibleNumber(s string) bool {
 	return len(s) >= 7 && len(s) <= 34 && strings.Trim(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// event is the event that a push reports.
+// event returns the event that a push reports.
 func (a alert) event(raw []byte) reportedEvent {
 	status := a.ActivityStatus.value
 	event := reportedEvent{

@@ -47,7 +47,7 @@ func TestAPushTellsOneScan(t *testing.T) {
 		Description: "Out for Delivery", Location: "Charlotte, NC, US",
 	}
 	for _, h := range []http.Header{with("credential", pushSecret), with("Authorization", "Bearer "+pushSecret), with("Authorization", pushSecret)} {
-		// A replay tells the same again: its scan has the same key.
+		// A replayed push reports the same scan again, with the same key.
 		for range 2 {
 			p, err := c.DecodePush(h, []byte(outForDelivery))
 			if err != nil || !p.Verified || len(p.Updates) != 1 || len(p.Numbers) != 0 {

@@ -45,8 +45,8 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 // consists of, for published and agreed prices alike.
 const itemized = "2205"
 
-// rateRequest is the body of a quote, and whether it asks for days. It needs
-// less of an order than a purchase: a place, and parcels.
+// rateRequest returns the body of a quote, and whether it asks for days. It
+// needs less of an order than a purchase: a place, and parcels.
 func (d *driver) rateRequest(w *draft) (body rateRequest, timed bool, err error) {
 	quoted := w.shipment
 	quoted.PaymentDetails = &payment{ShipmentCharge: d.charges(w)[:1]}
@@ -131,7 +131,7 @@ func (w *draft) askForDays(quoted *shipment) bool {
 	return true
 }
 
-// shipDay is the day that the parcel is handed over.
+// shipDay returns the day that the parcel is handed over.
 func (w *draft) shipDay() time.Time {
 	if w.order.ShipDate != "" {
 		return w.order.ShipDate.Time()
@@ -139,7 +139,7 @@ func (w *draft) shipDay() time.Time {
 	return w.today
 }
 
-// compact is a day as UPS writes it.
+// compact returns a day as UPS writes it.
 func compact(t time.Time) string { return t.Format("20060102") }
 
 func rateOf(offered service, on lane, rated ratedShipment) ship.Rate {
@@ -169,8 +169,9 @@ func rateOf(offered service, on lane, rated ratedShipment) ship.Rate {
 	return rate
 }
 
-// arrival is when a parcel arrives, by the clocks of its destination. UPS names
-// no zone; the clock is kept as UTC, so that the day is the one that UPS means.
+// arrival returns when a parcel arrives, by the clocks of its destination. UPS
+// names no zone; the clock is kept as UTC, so that the day is the one that UPS
+// means.
 func arrival(d day) time.Time {
 	if t, err := time.Parse("20060102150405", d.Date+(d.Time + "000000")[:6]); err == nil {
 		return t

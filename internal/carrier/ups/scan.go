@@ -63,9 +63,9 @@ type moment struct {
 // world and clocks that are slightly wrong.
 const ahead = 48 * time.Hour
 
-// utc is the moment in UTC. If the zone of the place is not known it is the
-// local time read as UTC, and zoned is false. A date with an unreadable hour
-// keeps its day.
+// utc returns the moment in UTC. If the zone of the place is not known it is
+// the local time read as UTC, and zoned is false. A date with an unreadable
+// hour keeps its day.
 func (m moment) utc(now time.Time) (at time.Time, zoned, ok bool) {
 	local, hasHour, hasDay := wallClock(m.date, m.clock)
 	gmt, hasGMTHour, hasGMTDay := wallClock(m.gmtDate, m.gmtClock)
@@ -171,8 +171,8 @@ func (p place) country() string {
 	return string(p.Country)
 }
 
-// name is the place as it is shown: "Paramus, NJ, US". A country without a city
-// is not shown.
+// name returns the place as it is shown: "Paramus, NJ, US". A country without a
+// city is not shown.
 func (p place) name() string {
 	if p.City == "" {
 		return ""

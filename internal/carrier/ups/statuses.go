@@ -26,8 +26,8 @@ type mark struct {
 // mailPrefix marks the codes of Mail Innovations.
 const mailPrefix = "MI"
 
-// code is how a scan is stored: "X/48/022". It is a function of the mark alone
-// and decides by itself what the scan means.
+// code returns the code under which a scan is stored: "X/48/022". It is a
+// function of the mark alone and decides by itself what the scan means.
 func (m mark) code() string {
 	code := strings.TrimRight(m.kind+"/"+m.activity+"/"+m.status, "/")
 	if m.mail && code != "" {
@@ -50,7 +50,8 @@ func markOf(code string) (m mark) {
 // maxCode bounds each part of a mark.
 const maxCode = 8
 
-// cleanCode is one part of a mark as it is stored: capital letters and digits.
+// cleanCode returns one part of a mark as it is stored: capital letters and
+// digits.
 func cleanCode(given string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -61,8 +62,8 @@ func cleanCode(given string) string {
 	return clean[:min(len(clean), maxCode)]
 }
 
-// cleanStatus is a status code, which has three digits; pushes also send it as
-// a number.
+// cleanStatus returns a status code, which has three digits; pushes also send
+// it as a number.
 func cleanStatus(given string) string {
 	clean := cleanCode(given)
 	if n := len(clean); n > 0 && n < 3 && strings.Trim(clean, "0123456789") == "" {
@@ -80,8 +81,8 @@ var plainKinds = []string{"M", "MV", "U", "NA", "DO", "DD", "W", "P"}
 // "delay" of "severe weather".
 var vague = []string{"carrier_exception", "delayed"}
 
-// meaning is what a scan's code means: by all its parts together, by its status
-// code, by its activity, and by its kind where that is enough.
+// meaning returns what a scan's code means: by all its parts together, by its
+// status code, by its activity, and by its kind where that is enough.
 func meaning(code string) (ship.Status, string, bool) {
 	m := markOf(code)
 	rows := []string{code}
@@ -106,7 +107,7 @@ func meaning(code string) (ship.Status, string, bool) {
 	return status, reason, known
 }
 
-// activityRow is the row of the activity alone.
+// activityRow returns the row of the activity alone.
 func (m mark) activityRow() string {
 	if m.mail {
 		return mailPrefix + "/" + m.activity

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// codeList is UPS's own list, a part of it.
+// codeList is a part of UPS's own list.
 type codeList []struct {
 	Type       string `json:"type"`
 	Code       string `json:"code"`
@@ -89,9 +89,9 @@ func TestTheMostParticularCodeDecides(t *testing.T) {
 		"I/OR":          "picked_up ",                   // by its activity
 		"I/OT/072":      "in_transit ",                  // loaded, not on the road
 		"X/48/022":      "exception delivery_attempted", //
-		"X/7W/048":      "exception weather_delay",      // a delay, of which the activity knows more
+		"X/7W/048":      "exception weather_delay",      // a delay about which the activity says more
 		"X/AG/013":      "exception address_not_found",  //
-		"X/30/013":      "exception carrier_exception",  // the activity would not move it
+		"X/30/013":      "exception carrier_exception",  // the activity alone would not change the status
 		"X/AG/064":      "exception refused",            // a status that is not vague
 		"X/4C/013":      "exception carrier_exception",  // an activity that means something else
 		"X/7W":          "exception weather_delay",

@@ -62,8 +62,8 @@ func (d *driver) Subscribe(ctx context.Context, subscription carrier.Subscriptio
 	return began.Add(subscribedFor), nil
 }
 
-// until is when the subscription of an account ends. UPS writes the year 9999
-// for one without an end.
+// until returns when the subscription of an account ends. UPS writes the year
+// 9999 for one without an end.
 func (a subscriptionAnswer) until() (time.Time, error) {
 	end, err := time.Parse(time.DateOnly, string(a.ExpiryDate))
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// inbox is a webhook that hears what is pushed.
+// inbox is a webhook that keeps the pushes it receives.
 type inbox struct {
 	url    string
 	pushes chan carrier.Push
@@ -45,7 +45,7 @@ func newInbox(t *testing.T, c *carrier.Carrier) inbox {
 	return in
 }
 
-// pushing sets the stand-in's webhook up, as one does at UPS's portal.
+// pushing sets up the emulator's webhook, as a client does in UPS's portal.
 func pushing(t *testing.T, s *emulator.Server, to string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -60,7 +60,7 @@ func pushing(t *testing.T, s *emulator.Server, to string) {
 	}
 }
 
-// What is pushed is what a poll tells: the same scan at the same moment.
+// A push reports the same as a poll: the same scan at the same time.
 func TestPushesAndPollsTellTheSame(t *testing.T) {
 	server, via := service(t)
 	c := listener(t, via, pushSecret)
@@ -86,7 +86,7 @@ func TestPushesAndPollsTellTheSame(t *testing.T) {
 		t.Fatal(until, err)
 	}
 	pushed := map[string]map[ship.Scan]bool{}
-	for range 6 { // three scans of two parcels: what was before is not pushed
+	for range 6 { // three scans of two parcels: earlier scans are not pushed
 		select {
 		case got := <-in.pushes:
 			h := got.Updates[0]
@@ -129,7 +129,7 @@ func followsTheFile(t *testing.T, body []byte) {
 		t.Fatal(err)
 	}
 	event := doc.Components.Schemas["TrackingEventRequest"].Value
-	event.Properties["activityStatus"].Value.Properties["type"].Value.OneOf = nil // of constants, which the reader does not know
+	event.Properties["activityStatus"].Value.Properties["type"].Value.OneOf = nil // constants, which the schema library does not support
 	if err := event.VisitJSON(push); err != nil {
 		t.Errorf("the push does not keep to UPS's file: %v", err)
 	}
@@ -172,7 +172,8 @@ func TestSubscriptionsKeepToTheContract(t *testing.T) {
 	}
 }
 
-// alertDepartures are what the reader of the file does not know.
+// alertDepartures are features of the file that the schema library does not
+// support.
 var alertDepartures = []carriertest.Departure{
 	{
 		Operation: "POST /subscription/{type}/account", Contains: `parameter "type" in path`,

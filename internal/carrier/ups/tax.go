@@ -28,8 +28,8 @@ const (
 	maxVendorNumber = 35
 )
 
-// senderTaxCodes are UPS's codes for the numbers of a sender. What is not here
-// is unknown to UPS too.
+// senderTaxCodes are UPS's codes for the numbers of a sender. UPS has no codes
+// for the others.
 var senderTaxCodes = map[string]string{
 	"eori":        taxEORI,
 	"vat":         taxBusiness,
@@ -55,7 +55,8 @@ var consigneeTaxCodes = map[string]string{
 	"passport":    taxPersonalID,
 }
 
-// globalTax is what customs know the parties by, made if there is none yet.
+// globalTax returns what identifies the parties to customs, and creates it if
+// there is none yet.
 func (w *draft) globalTax() *globalTax {
 	if w.shipment.GlobalTaxInformation == nil {
 		w.shipment.GlobalTaxInformation = &globalTax{}
@@ -96,7 +97,8 @@ func (w *draft) addTaxNumbers() {
 	}
 }
 
-// taxNumber is an identifier in UPS's words, and the party that it belongs to.
+// taxNumber returns an identifier in UPS's words, and the party that it belongs
+// to.
 func (w *draft) taxNumber(id ship.TaxIdentifier) (agent string, _ taxNumber) {
 	number := taxNumber{
 		IdentificationNumber:                   id.Number,
@@ -138,7 +140,7 @@ func (w *draft) taxNumber(id ship.TaxIdentifier) (agent string, _ taxNumber) {
 // say that the tax of one market is collected already.
 func isVendorOnly(kind string) bool { return kind == "ioss" || kind == "voec" }
 
-// vendorCode is UPS's code of a registration under which the sender has
+// vendorCode returns UPS's code of a registration under which the sender has
 // collected the tax of the destination; empty for all other numbers.
 func (w *draft) vendorCode(id ship.TaxIdentifier) string {
 	if id.Party != "sender" {

@@ -124,8 +124,8 @@ func updatesOf(answer trackAnswer, requested string, now time.Time) (updates []c
 	return updates
 }
 
-// updates are the events of one parcel. An activity that cannot be read is left
-// out.
+// updates returns the events of one parcel. An activity that cannot be read is
+// left out.
 func (p trackedPackage) updates(number string, now time.Time) (updates []carrier.TrackingUpdate) {
 	estimate := p.estimate()
 	isMail := strings.Contains(strings.ToLower(string(p.Service.value.Description)), "mail innovations")
@@ -163,7 +163,7 @@ func (p trackedPackage) updates(number string, now time.Time) (updates []carrier
 	return updates
 }
 
-// estimate is when the parcel is to arrive in the local time of its
+// estimate returns when the parcel is to arrive in the local time of its
 // destination, kept as if in UTC: the new day if there is one, else the first.
 // A parcel that has arrived has none.
 func (p trackedPackage) estimate() time.Time {

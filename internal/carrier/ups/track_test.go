@@ -16,8 +16,7 @@ import (
 // asked is the number that the answers in testdata/track are about.
 const asked = "1ZA1B2C30300001017"
 
-// Every answer gives the timeline that stands beside it: those of a parcel's
-// usual ways, and hostile ones.
+// Every response, usual or hostile, yields the timeline in the file beside it.
 func TestAnswersGiveTheirTimelines(t *testing.T) {
 	files, err := filepath.Glob("testdata/track/*.json")
 	if err != nil || len(files) < 12 {
@@ -52,7 +51,7 @@ func TestAnswersGiveTheirTimelines(t *testing.T) {
 	}
 }
 
-// timelines writes what was heard, a parcel after the other.
+// timelines writes the decoded updates, one parcel after the other.
 func timelines(heard []carrier.TrackingUpdate) string {
 	var numbers []string
 	scans := map[string][]ship.Scan{}

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Void voids the whole shipment. Voiding twice is no error.
+// Void voids the whole shipment. Voiding twice is not an error.
 func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	id := purchase.CarrierRef
 	if id == "" {

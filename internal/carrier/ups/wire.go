@@ -46,7 +46,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// coded is anything that is a code, with words where UPS wants some.
+// coded is anything that has a code, with a description where UPS requires one.
 type coded struct {
 	Code        string
 	Description string `json:",omitempty"`
@@ -327,7 +327,8 @@ type response struct {
 	TransactionReference some[reference]
 }
 
-// context is the reference that the answer is about; empty if it does not say.
+// context returns the reference that the answer is about; empty if it does not
+// say.
 func (r response) context() string {
 	if len(r.TransactionReference) == 0 {
 		return ""

@@ -75,7 +75,7 @@ type trackAnswer struct {
 	}] `json:"trackResponse"`
 }
 
-// packages are all parcels of the answer.
+// packages returns all parcels of the answer.
 func (a trackAnswer) packages() (list []trackedPackage) {
 	for _, shipment := range a.TrackResponse.value.Shipment {
 		for _, parcel := range shipment.value.Package {

@@ -190,10 +190,10 @@ func (c *draft) image() imageInfo {
 // maxReference is the length of a customer reference.
 const maxReference = 30
 
-// references are the customer references of a label: first ours, which stays
-// with the purchase in USPS's records and is not printed, then the order number
-// and the client's reference, which are printed. A label with a customs form
-// has room for two, and USPS prints neither of them.
+// references returns the customer references of a label: first ours, which
+// stays with the purchase in USPS's records and is not printed, then the order
+// number and the client's reference, which are printed. A label with a customs
+// form has room for two, and USPS prints neither of them.
 func (c *draft) references(request carrier.BuyOrder, hasForm bool) []customerReference {
 	list := []customerReference{{ReferenceNumber: request.Reference}}
 	add := func(field, text string) {
@@ -256,8 +256,8 @@ func (c *draft) addressOf(fitted carrierkit.FittedAddress, home bool) address {
 	return out
 }
 
-// phone is the number in digits. A number that USPS would refuse the label for
-// is left out, as no label needs one.
+// phone returns the number in digits. A number that would make USPS refuse the
+// label is left out, because no label needs one.
 func (c *draft) phone(number string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -289,7 +289,7 @@ func (c *draft) isOurs(label labelMetadata) bool {
 	return isRouted && (label.LabelAddress.ZIPCode == "" || label.LabelAddress.ZIPCode == c.to.Zip)
 }
 
-// sale is what USPS sold. It reports false for an answer that lacks the
+// sale returns what USPS sold. It reports false for an answer that lacks the
 // number, the price or an image of the requested type.
 func (c *draft) sale(mailClass service, label labelMetadata, image []byte) (ship.Sale, bool) {
 	number := label.TrackingNumber
@@ -320,8 +320,8 @@ func (c *draft) sale(mailClass service, label labelMetadata, image []byte) (ship
 	}, true
 }
 
-// total is what was charged: postage, extra services and fees. An amount that
-// cannot be read makes the whole price unknown.
+// total returns what was charged: postage, extra services and fees. An amount
+// that cannot be read makes the whole price unknown.
 func (m labelMetadata) total() (ship.Money, bool) {
 	price, ok := parseMoney(m.Postage)
 	for _, list := range [][]charge{m.ExtraServices, m.Fees} {
@@ -337,8 +337,8 @@ func (m labelMetadata) total() (ship.Money, bool) {
 	return price, ok
 }
 
-// keyOf is the idempotency key of a reference: a UUID of version 4 by its form,
-// and always the same for the same reference.
+// keyOf returns the idempotency key of a reference: a UUID in the format of
+// version 4, and always the same for the same reference.
 func keyOf(reference string) string {
 	sum := sha256.Sum256([]byte("waybill usps label\x00" + reference))
 	id := sum[:16]

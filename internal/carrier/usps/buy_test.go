@@ -67,7 +67,7 @@ func TestTheLedgerKnowsOurReferences(t *testing.T) {
 	}
 }
 
-// An answer that is lost, cut or mixed up leaves a purchase that is found.
+// After an answer that is lost, cut off or mixed up, the purchase is found.
 func TestWhatIsSoldAndNotAnsweredIsFound(t *testing.T) {
 	for _, fault := range []string{"reset", "500", "502", "truncate", "wrong_reference"} {
 		for name, b := range map[string]carrier.BuyOrder{"home": home(), "abroad": abroad()} {
@@ -102,9 +102,9 @@ func TestALookUpNeverBuys(t *testing.T) {
 	}
 }
 
-// A label that USPS does not print again comes by the same request once more.
-// One that it gives no more at all is neither there nor absent: taking it for
-// absent would buy a second one.
+// A label that USPS does not reprint is returned if the same request is sent
+// again. A label that it no longer returns at all is neither found nor absent:
+// treating it as absent would buy a second one.
 func TestALabelThatIsNotReprintedIsNotAbsent(t *testing.T) {
 	s, via := stand(t, nil)
 	c := open(t, via)
@@ -209,7 +209,8 @@ func TestWhatTheCarrierSaysToAVoid(t *testing.T) {
 	}
 }
 
-// Offers of which none fits are a refusal; no offers at all are no answer.
+// Offers of which none fits are a refusal; no offers at all do not count as an
+// answer.
 func TestOffersThatDoNotFitAreARefusal(t *testing.T) {
 	for body, want := range map[string]ship.Kind{
 		`{"pricingOptions":[{"shippingOptions":[{"mailClass":"MEDIA_MAIL","rateOptions":[{"totalBasePrice":4}]}]}]}`: ship.Invalid,
@@ -229,7 +230,7 @@ func TestOffersThatDoNotFitAreARefusal(t *testing.T) {
 	}
 }
 
-// Orders that USPS cannot take are refused without a word to it.
+// Orders that USPS cannot take are refused without calling it.
 func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
 	change := func(f func(*carrier.BuyOrder)) carrier.BuyOrder { b := home(); f(&b); return b }
 	there := func(f func(*carrier.BuyOrder)) carrier.BuyOrder { b := abroad(); f(&b); return b }
@@ -279,8 +280,8 @@ func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
 	}
 }
 
-// A stand-in that was killed knows none of its tokens. The driver fetches both
-// anew, each once, and goes on.
+// An emulator that was killed no longer knows its tokens. The driver fetches
+// each of the two once more and continues.
 func TestBothTokensAreFetchedAnewAfterARestart(t *testing.T) {
 	ledger, err := emulator.OpenLedger("")
 	if err != nil {
@@ -394,8 +395,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An account that USPS has not set up is answered with advice, and an answer
-// without a token is asked for again.
+// For an account that USPS has not set up the error contains advice, and a
+// token is requested again if a response has none.
 func TestAnAccountThatIsNotSetUpSaysSo(t *testing.T) {
 	for _, tc := range []struct {
 		fault, message, words string
@@ -629,12 +630,13 @@ func TestOpenRefusesWhatIsNoCredential(t *testing.T) {
 	}
 }
 
-// problem is a refusal as USPS writes it.
+// problem returns a refusal as USPS writes it.
 func problem(code, detail string) string {
 	return fmt.Sprintf(`{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"title":"Bad Request","detail":%q,"code":%q,"source":"trackingNumber"}]}}`, detail, code)
 }
 
-// answering is USPS with tokens and one answer to all else.
+// answering emulates USPS: it issues tokens and gives the same response to
+// every other request.
 func answering(t *testing.T, status int, body string) carrier.Doer {
 	t.Helper()
 	_, via := stand(t, nil)
@@ -657,7 +659,7 @@ type doer func(*http.Request) (*http.Response, error)
 // Do is carrier.Doer.
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
-// nothing may be sent over it.
+// nothing is a Doer over which no request may be sent.
 type nothing struct{}
 
 // Do is carrier.Doer.

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// baseCharges are the postage and its fees; their sum is the base price.
+// baseCharges returns the postage and its fees; their sum is the base price.
 func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
 	if len(o.Rates) == 0 {
 		return []ship.Charge{{Type: ship.BaseCharge, Amount: total}}
@@ -33,7 +33,7 @@ func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
 	return append([]ship.Charge{{Type: ship.BaseCharge, Amount: postage}}, fees...)
 }
 
-// extraPrice is what an extra service costs in the offer.
+// extraPrice returns what an extra service costs in the offer.
 func (o rateOption) extraPrice(code int) (ship.Money, bool) {
 	for _, extra := range o.ExtraServices {
 		if string(extra.Code) != strconv.Itoa(code) {
@@ -46,7 +46,7 @@ func (o rateOption) extraPrice(code int) (ship.Money, bool) {
 	return ship.Money{}, false
 }
 
-// extraCharge is what an extra service is for.
+// extraCharge returns what an extra service is for.
 func extraCharge(code int) ship.ChargeType {
 	switch code {
 	case 921, 922, 981:

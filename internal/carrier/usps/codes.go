@@ -49,7 +49,7 @@ func specServices() []carrier.Service {
 	return list
 }
 
-// serviceBy returns the service that the predicate picks.
+// serviceBy returns the service that satisfies the predicate.
 func serviceBy(matches func(service) bool) (service, bool) {
 	i := slices.IndexFunc(services, matches)
 	if i < 0 {

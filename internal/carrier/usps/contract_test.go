@@ -16,7 +16,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// sold are orders of every kind that USPS sells, by what is special in them.
+// sold returns orders of every kind that USPS sells, by what is special about
+// them.
 func sold() map[string]carrier.BuyOrder {
 	list := map[string]carrier.BuyOrder{"home": home(), "abroad": abroad()}
 	add := func(name string, base carrier.BuyOrder, change func(*carrier.BuyOrder)) {
@@ -131,7 +132,7 @@ func whole(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	}
 }
 
-// void takes an order back, twice.
+// void voids an order, twice.
 func void(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	t.Helper()
 	p, err := c.Find(t.Context(), b)
@@ -182,7 +183,7 @@ func get(t *testing.T, via carrier.Doer, token, path string) {
 	}
 }
 
-// refusals has the carrier say no in its several ways.
+// refusals makes the carrier refuse in its various ways.
 func refusals(t *testing.T, s *emulator.Server, c *carrier.Carrier) {
 	gone := ship.Purchase{CarrierRef: "9400100000000000000000", TrackingNumber: "9400100000000000000000", Service: "ground_advantage"}
 	tries := map[string]func(context.Context, carrier.BuyOrder) error{
@@ -218,7 +219,7 @@ func refusals(t *testing.T, s *emulator.Server, c *carrier.Carrier) {
 	}
 }
 
-// departures are where the files are wrong, or the checker is.
+// departures are the places where either the files or the checker are wrong.
 var departures = map[string][]carriertest.Departure{
 	"/international-labels/v3": {
 		{

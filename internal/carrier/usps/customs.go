@@ -76,7 +76,7 @@ func (c *draft) customs() (*customsForm, error) {
 	return form, carrierkit.InvalidOrder("USPS", invalid)
 }
 
-// exportExemption is the legend that stands in for an export filing.
+// exportExemption returns the legend that stands in for an export filing.
 func (c *draft) exportExemption() string {
 	switch {
 	case c.to.Country == "CA":
@@ -89,7 +89,7 @@ func (c *draft) exportExemption() string {
 	return ""
 }
 
-// item is one line of the form, without its weight.
+// item returns one line of the form, without its weight.
 func (c *draft) item(i int, item ship.CustomsItem) (customsItem, []ship.FieldError) {
 	var invalid []ship.FieldError
 	fail := func(name, code, detail string) {

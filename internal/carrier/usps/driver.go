@@ -108,7 +108,8 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 
 	switch op {
 	case carrier.OpRates:
-		// An app without the scope is tried all the same: the answer says more.
+		// An app without the scope is tried anyway: the carrier's answer says
+		// more.
 		return true, d.allows("shipments")
 	case carrier.OpTrack:
 		return true, d.allows("tracking")

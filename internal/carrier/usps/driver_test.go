@@ -39,7 +39,8 @@ var credentials = carrier.Credentials{
 	"manifest_mid": standin.ManifestMID, "account_number": standin.Account,
 }
 
-// stand starts the stand-in, checked against the carrier's files.
+// stand starts the emulator, with exchanges checked against the carrier's
+// files.
 func stand(t testing.TB, c checks) (*emulator.Server, carrier.Doer) {
 	t.Helper()
 	ledger, err := emulator.OpenLedger("")
@@ -50,7 +51,7 @@ func stand(t testing.TB, c checks) (*emulator.Server, carrier.Doer) {
 	return s, c.checked(carriertest.Server(t, s))
 }
 
-// open opens the carrier over a way to it.
+// open opens the carrier over the given Doer.
 func open(t testing.TB, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
 	c, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: credentials, BaseURL: usps.Spec.TestURL, Via: via})
@@ -85,8 +86,8 @@ func (c checks) checked(via carrier.Doer) carrier.Doer {
 	return byPath{via, by}
 }
 
-// byPath sends a request the way that its path has. The API of the tokens has
-// no file.
+// byPath sends a request through the contract for its path. The API of the
+// tokens has no file.
 type byPath struct {
 	other carrier.Doer
 	ways  map[string]carrier.Doer
@@ -102,7 +103,7 @@ func (b byPath) Do(r *http.Request) (*http.Response, error) {
 	return b.other.Do(r)
 }
 
-// home is an order inside of the United States.
+// home returns an order inside of the United States.
 func home() carrier.BuyOrder {
 	return carrier.BuyOrder{
 		Service: "ground_advantage", Reference: "S0123456789ABCDEFGHJKMNPQR", Shipment: "shp_01ABCDEFGHJKMNPQRSTVWXYZ01",

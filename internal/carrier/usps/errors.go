@@ -156,7 +156,8 @@ func withFields(err error, parameters []string) error {
 	return &explained
 }
 
-// parametersOf are the parts of the request that an error of the APIs is about.
+// parametersOf returns the parts of the request that an error of the APIs is
+// about.
 func parametersOf(body []byte) []string {
 	var answer errorAnswer
 	var problem apiError
@@ -173,8 +174,8 @@ func parametersOf(body []byte) []string {
 	return list
 }
 
-// pointerOf is our name of a part of USPS's request, "toAddress.ZIPCode"; empty
-// for one that the client did not write.
+// pointerOf returns our name of a part of USPS's request, "toAddress.ZIPCode";
+// empty for one that the client did not write.
 func pointerOf(parameter string) string {
 	parts := strings.FieldsFunc(parameter, func(r rune) bool { return r == '.' || r == '/' || r == '[' || r == ']' })
 	if len(parts) == 0 {

@@ -14,8 +14,8 @@ import (
 // purchase, which would buy if nothing was bought before.
 //
 // A label that was cancelled or is being refunded counts as not found: nothing
-// that is paid for is left. A label that USPS does not give out again at all is
-// a conflict: it was bought, and only a person can get it.
+// remains that was paid for. A label that USPS does not give out again at all
+// is a conflict: it was bought, and only a person can get it.
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	c, mailClass := lookupDraft(request)
 
@@ -27,9 +27,9 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(request.Reference)}},
 	}, &answer)
 
-	// These two refusals say that USPS sold the label and reprints it no more.
-	// Only then is the purchase repeated: the same request under the same key
-	// answers with the label that was sold, at no charge.
+	// These two refusals say that USPS sold the label but no longer reprints
+	// it. Only then is the purchase repeated: the same request under the same
+	// key answers with the label that was sold, at no charge.
 	if isRefusedWith(err, codeReprintTooLate, codeReprintTooMany) {
 		if purchase, err := d.Buy(ctx, request); err == nil {
 			return purchase, nil
@@ -46,7 +46,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 	return purchase, nil
 }
 
-// lookupDraft is as much of the draft as a look-up needs. It refuses
+// lookupDraft returns as much of the draft as a look-up needs. It refuses
 // nothing: the order was sent once, under the rules that were then in force.
 func lookupDraft(request carrier.BuyOrder) (*draft, service) {
 	order := request.Order

@@ -20,8 +20,8 @@ func recognize(number string) carrier.Recognition {
 	return carrier.NotRecognized
 }
 
-// withoutRouting is a number as it is stored: without "420" and the ZIP code
-// that the barcode puts before it.
+// withoutRouting returns a number as it is stored: without "420" and the ZIP
+// code that the barcode puts before it.
 func withoutRouting(number string) string {
 	number = ship.NormalizeTrackingNumber(number)
 	if !strings.HasPrefix(number, "420") || !carrierkit.AllDigits(number) {

@@ -76,8 +76,8 @@ func checkDraft(order ship.Order, now time.Time, quote bool) (*draft, error) {
 		return c, nil
 	}
 
-	// What USPS does not sell at all outweighs mistakes that the client could
-	// correct.
+	// A request that USPS does not sell at all takes precedence over mistakes
+	// that the client could correct.
 	if declined, ok := errors.AsType[*ship.Error](err); ok && len(unsupported) > 0 {
 		refused := *declined
 		refused.Kind = ship.Unsupported
@@ -243,8 +243,8 @@ func (c *draft) checkService(mailClass service) error {
 	return nil
 }
 
-// goodsValue is what the declared items are worth, in cents. Items in another
-// currency are refused elsewhere.
+// goodsValue returns what the declared items are worth, in cents. Items in
+// another currency are refused elsewhere.
 func (c *draft) goodsValue() (cents int64) {
 	if c.order.Customs == nil {
 		return 0

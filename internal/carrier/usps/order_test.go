@@ -44,7 +44,8 @@ func abroadOrder() ship.Order {
 	return o
 }
 
-// TestRequestsAreTheseBytes holds the requests of a purchase to golden files.
+// TestRequestsAreTheseBytes compares the requests of a purchase with golden
+// files.
 func TestRequestsAreTheseBytes(t *testing.T) {
 	signed := order()
 	signed.Options, signed.Parcels[0].Packaging = ship.Options{Signature: "adult", InsuredValue: ship.Money{Minor: 60000, Currency: "USD"}}, "padded_flat_rate_envelope"
@@ -154,8 +155,8 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 		{"2026-03-02T18:00:00Z", "DC", "", false, "2026-03-02"},
 		{"2026-03-03T03:30:00Z", "DC", "", false, "2026-03-02"},
 		{"2026-03-03T04:30:00Z", "DC", "", false, "2026-03-02"},
-		{"2026-07-03T04:30:00Z", "DC", "", false, "2026-07-03"}, // in summer it is tomorrow already
-		{"2026-03-03T05:30:00Z", "TN", "", false, "2026-03-03"}, // in a part of the state it is
+		{"2026-07-03T04:30:00Z", "DC", "", false, "2026-07-03"}, // in daylight saving time it is already the next day
+		{"2026-03-03T05:30:00Z", "TN", "", false, "2026-03-03"}, // it is in a part of the state
 		{"2026-03-03T06:30:00Z", "CA", "", false, "2026-03-02"},
 		{"2026-03-02T18:00:00Z", "GU", "", false, "2026-03-03"},
 		{"2026-03-03T01:00:00Z", "HI", "2026-03-03", false, "2026-03-03"},
@@ -179,7 +180,7 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 	}
 }
 
-// Items together never weigh more than their parcel, whatever was rounded.
+// Items together never weigh more than their parcel, however they are rounded.
 func TestItemsWeighNoMoreThanTheirParcel(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -220,7 +221,7 @@ func TestTheKeyFollowsFromTheReference(t *testing.T) {
 	if keyOf("S0123456789ABCDEFGHJKMNPQR") != key || keyOf("S0123456789ABCDEFGHJKMNPQX") == key {
 		t.Error("the key does not follow from the reference")
 	}
-	// Labels are looked up by it for weeks: it may never change.
+	// Labels are looked up by this key for weeks, so it must never change.
 	if want := "d5880fd0-8c63-432a-a5c6-4561e7c39138"; key != want {
 		t.Errorf("the key is %s, was %s", key, want)
 	}

@@ -70,9 +70,9 @@ func (c *draft) processingCategory() string {
 	return machinable
 }
 
-// poundsOf is the weight of a parcel in the unit that USPS takes. The weight is
-// converted as the client gave it: the stored grams are rounded up, and a pound
-// would weigh more than one.
+// poundsOf returns the weight of a parcel in the unit that USPS takes. The
+// weight is converted as the client gave it: the stored grams are rounded up,
+// and a pound would weigh more than one.
 func poundsOf(parcel ship.Parcel) float64 {
 	const gramsPerPound = 453.59237
 	if parcel.Weight > 0 {
@@ -88,7 +88,7 @@ func poundsOf(parcel ship.Parcel) float64 {
 	return float64(parcel.WeightGrams) / gramsPerPound
 }
 
-// sidesOf are the sides in inches, the longest first.
+// sidesOf returns the sides in inches, the longest first.
 func sidesOf(dimensions ship.Dimensions) (long, wide, thick float64) {
 	sides := []float64{dimensions.Length, dimensions.Width, dimensions.Height}
 	for i, mm := range []int64{dimensions.LengthMM, dimensions.WidthMM, dimensions.HeightMM} {
@@ -103,8 +103,8 @@ func sidesOf(dimensions ship.Dimensions) (long, wide, thick float64) {
 	return sides[2], sides[1], sides[0]
 }
 
-// decimal writes a measure with so many decimals, rounded up, and no zeros at
-// the end. It tolerates the error of a binary quotient.
+// decimal formats a measure with at most the given number of decimals, rounded
+// up, without trailing zeros. It tolerates floating-point errors.
 func decimal(value float64, places int) json.Number {
 	scale := math.Pow10(places)
 	scaled := math.Ceil(value*scale - 1e-6)

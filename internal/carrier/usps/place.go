@@ -11,8 +11,8 @@ import (
 // isAbroad reports whether USPS delivers to the place as to another country.
 func isAbroad(a ship.Address) bool { return stateOf(a) == "" && a.Country != "US" }
 
-// stateOf is the state of an address as USPS writes it: territories and freely
-// associated states have codes of their own. It is empty abroad.
+// stateOf returns the state of an address as USPS writes it: territories and
+// freely associated states have codes of their own. It is empty abroad.
 func stateOf(a ship.Address) string {
 	territory := carrierkit.PlaceOf(a).Territory()
 	switch {
@@ -24,7 +24,7 @@ func stateOf(a ship.Address) string {
 	return ""
 }
 
-// fromPlace is where the parcel is mailed.
+// fromPlace returns where the parcel is mailed.
 func (c *draft) fromPlace() carrierkit.Place {
 	place := carrierkit.PlaceOf(c.order.Origin)
 	place.State = stateOf(c.order.Origin)

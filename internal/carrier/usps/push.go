@@ -64,8 +64,8 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 	return push, nil
 }
 
-// signedPayload is the payload as it was signed: the text that the JSON string
-// holds, or the JSON itself if it is not a string.
+// signedPayload returns the payload as it was signed: the text that the JSON
+// string holds, or the JSON itself if it is not a string.
 func (n notification) signedPayload() string {
 	var s string
 	if json.Unmarshal(n.Payload, &s) == nil {

@@ -20,7 +20,7 @@ const testSecret = "0123456789abcdefghijklmnopqrstuv"
 const scanned = `{"trackingNumber":"42063104` + parcelA + `","statusCategory":"Out for Delivery","trackingEvents":[{"eventType":"Out for Delivery","eventCode":"OF",` +
 	`"eventTimestamp":"2026-03-06T08:10:00","GMTTimestamp":"2026-03-06T14:10:00Z","GMTOffset":"-06:00","eventCity":"ST LOUIS","eventState":"MO","eventZIPCode":"63104"}]}`
 
-// pushed is a notification with its proof under a secret.
+// pushed returns a notification that is signed with a secret.
 func pushed(secret, stamp, payload string) (http.Header, []byte) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(stamp + payload))
@@ -107,7 +107,7 @@ func TestOddPushes(t *testing.T) {
 	}
 }
 
-// TestAPayloadThatIsNoTextIsProvedAsItIsWritten has the time as a number and
+// TestAPayloadThatIsNoTextIsProvedAsItIsWritten sends the time as a number and
 // the payload as an object.
 func TestAPayloadThatIsNoTextIsProvedAsItIsWritten(t *testing.T) {
 	header, _ := pushed(testSecret, "1772806205", scanned)
@@ -118,8 +118,8 @@ func TestAPayloadThatIsNoTextIsProvedAsItIsWritten(t *testing.T) {
 	}
 }
 
-// FuzzHear hears whatever comes, with a proof that is right: what is behind it
-// must not trust it either.
+// FuzzHear decodes arbitrary payloads with a valid signature: the decoder must
+// not trust signed content, either.
 func FuzzHear(f *testing.F) {
 	f.Add("2026-03-06T14:10:05Z", scanned, []byte(`{}`))
 	f.Add("", `[{"trackingNumber":7,"trackingEvents":{}}]`, []byte(`{"challenge":1}`))

@@ -81,14 +81,14 @@ func (d *driver) rateRequest(c *draft) optionsRequest {
 	return request
 }
 
-// quoteDate is the mailing date, as far ahead as USPS quotes.
+// quoteDate returns the mailing date, as far ahead as USPS quotes.
 func (c *draft) quoteDate() string {
 	latest := string(ship.DateOf(c.now.AddDate(0, 0, 29)))
 	return min(c.mailingDate, latest)
 }
 
-// allExtraServices are the extra services that any of the classes would need:
-// the classes have different codes for the same thing.
+// allExtraServices returns the extra services that any of the classes would
+// need: the classes have different codes for the same thing.
 func (c *draft) allExtraServices() []int {
 	var all []int
 	for _, mailClass := range services {
@@ -115,7 +115,7 @@ func ratesOf(c *draft, answer optionsAnswer) []ship.Rate {
 	return rates
 }
 
-// optionsOf are the offers of a mail class.
+// optionsOf returns the offers of a mail class.
 func (a optionsAnswer) optionsOf(mailClass service) []rateOption {
 	var options []rateOption
 	for _, priced := range a.PricingOptions {
@@ -128,8 +128,8 @@ func (a optionsAnswer) optionsOf(mailClass service) []rateOption {
 	return options
 }
 
-// bestRate is the offer that describes the parcel best, and the cheapest of
-// those that describe it equally well.
+// bestRate returns the offer that describes the parcel best, and the cheapest
+// of those that describe it equally well.
 func (c *draft) bestRate(mailClass service, options []rateOption) (best ship.Rate, ok bool) {
 	bestRank := -1
 	for _, option := range options {
@@ -184,9 +184,9 @@ func (c *draft) rank(mailClass service, option rateOption) int {
 // boxes.
 const cubicBox = "CP"
 
-// indicators are the rate indicators that describe the parcel, best first. For
-// a box of the client's own, USPS itself chooses among them when the label is
-// made.
+// indicators returns the rate indicators that describe the parcel, best first.
+// For a box of the client's own, USPS itself chooses among them when the label
+// is made.
 func (c *draft) indicators(mailClass service) []string {
 	switch {
 	case c.box != nil && mailClass.flat == flatEnvelopes:

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// offer is one offer of a class as USPS writes it.
+// offer returns one offer of a class as USPS writes it.
 func offer(class, indicator, category, entry string, price string, more string) string {
 	return fmt.Sprintf(`{"mailClass":%q,"rateOptions":[{"totalBasePrice":%s,"rates":[{"rateIndicator":%q,"processingCategory":%q,"destinationEntryFacilityType":%q}]%s}]}`,
 		class, price, indicator, category, entry, more)

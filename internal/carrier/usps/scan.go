@@ -31,17 +31,17 @@ func (e trackingEvent) scan(now time.Time) (ship.Scan, bool) {
 	return scan, true
 }
 
-// occurredAt is when the event happened. The zone is unknown if neither the
-// event nor its place tells it; then the time is the place's local time read as
-// UTC. An event without a readable time is not ok.
+// occurredAt returns when the event happened. The zone is unknown if neither
+// the event nor its place tells it; then the time is the place's local time
+// read as UTC. An event without a readable time is not ok.
 func (e trackingEvent) occurredAt(now time.Time) (at time.Time, zoneUnknown, ok bool) {
 	at, zoneUnknown, ok = e.moment()
 	return at.UTC(), zoneUnknown, ok && at.Before(now.Add(ahead))
 }
 
 // ahead is how much later than now an event may be: no clock in the world is
-// further ahead. An event with a later date has not happened, and would hide
-// everything that does.
+// further ahead. An event with a later date cannot have happened, and would
+// hide the actual ones.
 const ahead = 26 * time.Hour
 
 func (e trackingEvent) moment() (at time.Time, zoneUnknown, ok bool) {
@@ -148,8 +148,8 @@ func (e trackingEvent) zone() (*time.Location, bool) {
 	}.Zone()
 }
 
-// location is where the event happened: "Richmond, VA, US". USPS writes places
-// in capitals, and names no country for events in the United States.
+// location returns where the event happened: "Richmond, VA, US". USPS writes
+// places in capitals, and names no country for events in the United States.
 func (e trackingEvent) location() string {
 	city := titled(string(e.EventCity))
 	state := strings.ToUpper(plain(string(e.EventState)))
@@ -174,7 +174,8 @@ func (e trackingEvent) location() string {
 	return strings.Join(parts, ", ")
 }
 
-// country is the code of the event's country; empty if its name is not known.
+// country returns the code of the event's country; empty if its name is not
+// known.
 func (e trackingEvent) country() string {
 	name := strings.ToUpper(plain(string(e.EventCountry)))
 	if name == "" {
@@ -215,7 +216,7 @@ var countryCodes = sync.OnceValue(func() map[string]string {
 	return codes
 })
 
-// titled is a name in capitals as people write it: "SAN FRANCISCO" is "San
+// titled returns a name in capitals as people write it: "SAN FRANCISCO" is "San
 // Francisco".
 func titled(name string) string {
 	name = plain(name)
@@ -234,7 +235,7 @@ func titled(name string) string {
 	}, name)
 }
 
-// bounded is the text, shortened to maxText.
+// bounded returns the text, shortened to maxText.
 func bounded(s string) string {
 	s = strings.ToValidUTF8(s, "")
 	if len(s) <= maxText {

@@ -21,10 +21,10 @@ var statuses = carrierkit.ParseStatuses(statusText)
 // that came back to its sender: only the words make the difference.
 var deliveries = []string{"01", "17", "43"}
 
-// codeOf is the code that a scan is stored under. It is the event's own code
-// where the status table lists it. USPS has hundreds of others and publishes no
-// list of them: these, and the few whose words matter, are stored with their
-// words, "WX/weather_delay".
+// codeOf returns the code that a scan is stored under. It is the event's own
+// code where the status table lists it. USPS has hundreds of others and
+// publishes no list of them: these, and the few whose words matter, are stored
+// with their words, "WX/weather_delay".
 //
 // The code depends on the event alone and not on the rules below, so an event
 // that is reported again gets the same one after the rules have changed.
@@ -57,8 +57,8 @@ const maxCode, maxWords = 8, 60
 
 func saysReturned(words string) bool { return strings.Contains(words, "original_sender") }
 
-// meaning is what a scan's code means: by a row of its own, by a row for the
-// event code with any words ("WX/"), or else by the words.
+// meaning returns what a scan's code means: by a row of its own, by a row for
+// the event code with any words ("WX/"), or else by the words.
 func meaning(code string) (ship.Status, string, bool) {
 	event, words, ok := strings.Cut(code, "/")
 	if !ok {
@@ -67,8 +67,8 @@ func meaning(code string) (ship.Status, string, bool) {
 	return statuses.Meaning(code, event+"/", "/"+words, wordRow(words))
 }
 
-// wordRow is the row of the first rule that matches the words; empty if none
-// does.
+// wordRow returns the row of the first rule that matches the words; empty if
+// none does.
 func wordRow(words string) string {
 	sentence := strings.ReplaceAll(words, "_", " ")
 	for _, rule := range wordRules {
@@ -113,7 +113,7 @@ var wordRules = []struct {
 	{regexp.MustCompile(`arriv|depart|processed|sorting|in transit|en route|dispatched|forwarded`), "/in_transit"},
 }
 
-// slug is a text as a part of a code: "Held at Post Office, At Customer
+// slug returns a text as a part of a code: "Held at Post Office, At Customer
 // Request" is "held_at_post_office_at_customer_request".
 func slug(words string) string {
 	words = strings.ToLower(plain(words))
@@ -129,7 +129,7 @@ func slug(words string) string {
 
 var markup = regexp.MustCompile(`<[^<>]{0,40}>`)
 
-// plain is a text without the HTML that USPS leaves in it.
+// plain returns a text without the HTML that USPS leaves in it.
 func plain(words string) string {
 	if strings.ContainsAny(words, "<&") {
 		words = html.UnescapeString(markup.ReplaceAllString(words, ""))

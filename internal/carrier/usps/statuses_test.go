@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// told are the codes that scans are stored under alone, for good.
+// notified are the codes that are stored without words, which must never change.
 const notified = "01 02 03 04 05 06 07 08 09 10 11 14 15 16 17 19 21 22 23 24 25 26 27 28 29 30 31 41 42 43 44 51 52 53 54 55 56 59 60 71 80 81 82 83 89 " +
 	"A1 AD DX EF GC GX L1 MA NT OA OF PA PC SF T1 TL TM U1 UA"
 
@@ -99,7 +99,7 @@ func TestWordsDecideWhereTheCodeDoesNot(t *testing.T) {
 	}
 }
 
-// TestEveryRuleLeadsToARow keeps the rules and the table together.
+// TestEveryRuleLeadsToARow checks that the rules and the table agree.
 func TestEveryRuleLeadsToARow(t *testing.T) {
 	for _, rule := range wordRules {
 		if _, _, known := statuses.Meaning(rule.row); !known {

@@ -106,8 +106,8 @@ func (d *driver) isInForce(answer subscriptionAnswer) bool {
 
 var namedID = regexp.MustCompile(`(?i)subscription\s?id\W{1,4}([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})`)
 
-// existingSubscription is the id of the subscription that has the address and
-// the mailer already, if that is why USPS declined.
+// existingSubscription returns the id of the subscription that has the address
+// and the mailer already, if that is why USPS declined.
 func existingSubscription(err error) string {
 	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok || refused.Kind != ship.Invalid {

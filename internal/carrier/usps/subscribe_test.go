@@ -26,7 +26,7 @@ import (
 
 const secret = "0123456789abcdefghijklmnopqrstuv"
 
-// pushing starts the stand-in and opens the carrier with a secret for pushes.
+// pushing starts the emulator and opens the carrier with a secret for pushes.
 func pushing(t *testing.T) (*emulator.Server, carrier.Doer) {
 	t.Helper()
 	ledger, err := emulator.OpenLedger("")
@@ -51,7 +51,7 @@ func openWith(t *testing.T, via carrier.Doer, secret string) *carrier.Carrier {
 	return c
 }
 
-// buyAs buys the order at home under another reference.
+// buyAs buys the domestic order under another reference.
 func buyAs(t *testing.T, c *carrier.Carrier, reference string) string {
 	t.Helper()
 	b := home()
@@ -142,7 +142,7 @@ type spy func(*http.Request) (*http.Response, error)
 // Do is carrier.Doer.
 func (s spy) Do(r *http.Request) (*http.Response, error) { return s(r) }
 
-// ear hears what is pushed to an address.
+// ear receives what is pushed to an address.
 type ear struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -175,7 +175,7 @@ func newEar(t *testing.T) *ear {
 	return e
 }
 
-// wait waits until so many events are heard.
+// wait waits until the given number of events has arrived.
 func (e *ear) wait(t *testing.T, n int) []string {
 	t.Helper()
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -247,7 +247,7 @@ func TestSubscribingAgainIsSafe(t *testing.T) {
 	}
 }
 
-// TestASuspendedSubscriptionIsReplaced has one that is gone, one that is
+// TestASuspendedSubscriptionIsReplaced tries one that is gone, one that is
 // suspended and one that cannot be read.
 func TestASuspendedSubscriptionIsReplaced(t *testing.T) {
 	const id = "019db15c-05e8-7432-95dc-8c511d2f9a1b"

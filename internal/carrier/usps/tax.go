@@ -8,9 +8,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// taxReferences are the tax identifiers that the form has room for: one of the
-// sender, one of the recipient or importer. The number of a tax scheme is the
-// sender's, whichever party it was given for.
+// taxReferences returns the tax identifiers that the form has room for: one of
+// the sender, one of the recipient or importer. The number of a tax scheme is
+// the sender's, whichever party it was given for.
 func (c *draft) taxReferences(given *ship.Customs, invalid []ship.FieldError) (exporter, importer *customsReference, _ []ship.FieldError) {
 	limit := maxTaxID
 	if !c.abroad {
@@ -20,8 +20,8 @@ func (c *draft) taxReferences(given *ship.Customs, invalid []ship.FieldError) (e
 	var sender, recipient *ship.TaxIdentifier
 	leftOut := false
 	for i, id := range given.TaxNumbers() {
-		// A tax number is refused and never shortened: half of one is another
-		// number.
+		// A tax number is refused and never shortened: a part of one would be a
+		// different number.
 		if utf8.RuneCountInString(id.Number) > limit {
 			invalid = append(invalid, ship.FieldError{
 				Pointer: taxPointer(given, i),
@@ -50,7 +50,7 @@ func (c *draft) taxReferences(given *ship.Customs, invalid []ship.FieldError) (e
 // those that save the recipient a bill come first.
 var taxOrder = []string{"ioss", "voec", "arn", "vat", "eori", "gst", "abn", "ird", "ein", "pan", "cnpj", "cpf", "national_id", "passport", "other"}
 
-// taxReference is a tax identifier as the form has it.
+// taxReference returns a tax identifier as the form has it.
 func (c *draft) taxReference(id *ship.TaxIdentifier) *customsReference {
 	switch {
 	case id == nil:
@@ -65,7 +65,7 @@ func (c *draft) taxReference(id *ship.TaxIdentifier) *customsReference {
 	return &customsReference{Type: "TAX_CODE", Reference: id.Number}
 }
 
-// taxPointer is where the client wrote the i-th of Customs.TaxNumbers.
+// taxPointer returns where the client wrote the i-th of Customs.TaxNumbers.
 func taxPointer(customs *ship.Customs, i int) string {
 	if i < len(customs.TaxIdentifiers) {
 		return fmt.Sprintf("/customs/taxIdentifiers/%d/number", i)

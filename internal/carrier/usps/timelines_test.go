@@ -23,7 +23,7 @@ const (
 	parcelC = "LZ123456785US"
 )
 
-// said answers every question with a status and a body, and gives tokens.
+// said issues tokens, and answers every other request with a status and a body.
 type said struct {
 	status int
 	body   string
@@ -90,7 +90,7 @@ func TestAnswersBecomeTimelines(t *testing.T) {
 	}
 }
 
-// timeline writes what was heard, a line an event.
+// timeline writes the decoded updates, one line per event.
 func timeline(heard []carrier.TrackingUpdate) string {
 	var b strings.Builder
 	for _, h := range heard {
@@ -108,8 +108,8 @@ func timeline(heard []carrier.TrackingUpdate) string {
 	return b.String()
 }
 
-// TestATimelineEndsWhereTheParcelIs takes the answers together with what the
-// domain makes of them.
+// TestATimelineEndsWhereTheParcelIs checks the responses together with the
+// domain's interpretation of them.
 func TestATimelineEndsWhereTheParcelIs(t *testing.T) {
 	for file, want := range map[string]string{
 		"delivered": "delivered ", "exception": "exception delivery_attempted", "return": "exception return_to_sender",
@@ -171,7 +171,7 @@ func TestWhatUSPSDoesNotKnowIsNoError(t *testing.T) {
 	}
 }
 
-// said150006 is a code that USPS uses in two senses.
+// said150006 returns a code that USPS uses in two senses.
 func said150006(words string) string {
 	return `{"apiVersion":"/tracking/v3r2","error":{"code":"404","message":"Not Found","errors":[{"code":"150006","detail":"` + words + `"}]}}`
 }

@@ -62,7 +62,7 @@ func (d *driver) fetchPayment(access string) carrierkit.Fetch {
 	}
 }
 
-// roles are who pays, who owns the label and, for prices by contract, whose
+// roles returns who pays, who owns the label and, for prices by contract, whose
 // prices they are.
 func (d *driver) roles() []role {
 	list := []role{

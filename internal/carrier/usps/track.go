@@ -57,7 +57,7 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Trackin
 	return decodeAnswer(requested, answer, time.Now())
 }
 
-// requestedNumbers are the numbers as USPS is asked for them, and how the
+// requestedNumbers returns the numbers as USPS is asked for them, and how the
 // caller writes each. What cannot be a number of USPS is left out: with it in
 // the request, the others would get no answer.
 func requestedNumbers(numbers []string) map[string][]string {
@@ -129,8 +129,8 @@ func decodeAnswer(requested map[string][]string, answer json.RawMessage, now tim
 	return updates, nil
 }
 
-// updates are the events of a result. One that cannot be read is left out and
-// does not affect the others.
+// updates returns the events of a result. One that cannot be read is left out
+// and does not affect the others.
 func (r trackingResult) updates(number string, now time.Time) []carrier.TrackingUpdate {
 	events := listOf(r.TrackingEvents)
 	estimate := r.estimate()
@@ -153,7 +153,7 @@ func (r trackingResult) updates(number string, now time.Time) []carrier.Tracking
 	return list
 }
 
-// estimate is the day of delivery that USPS predicts, else expects, else
+// estimate returns the day of delivery that USPS predicts, else expects, else
 // guarantees.
 func (r trackingResult) estimate() time.Time {
 	var expectation deliveryExpectation
@@ -169,7 +169,8 @@ func (r trackingResult) estimate() time.Time {
 		expectation.Guaranteed,
 		r.GuaranteedStamp,
 	} {
-		// The hour that USPS adds is that of its promise, not of the day.
+		// The hour that USPS adds belongs to its promise, not to the predicted
+		// day.
 		if t, _, ok := readTime(string(day)); ok {
 			return time.Date(t.Year(), t.Month(), t.Day(), deliveryHour, 0, 0, 0, time.UTC)
 		}

@@ -45,9 +45,9 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier did not confirm whether the label was voided")
 }
 
-// soldAs is the service that a purchase was made with. Where it is not known
-// any more, the tracking number tells whether the parcel goes abroad: such
-// numbers end in "US".
+// soldAs returns the service that a purchase was made with. Where it is not
+// known any more, the tracking number tells whether the parcel goes abroad:
+// such numbers end in "US".
 func soldAs(purchase ship.Purchase) service {
 	if sold, ok := serviceBy(func(s service) bool { return s.code == purchase.Service }); ok {
 		return sold

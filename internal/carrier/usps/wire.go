@@ -74,7 +74,7 @@ type errorItem struct {
 	Source json.RawMessage `json:"source"` // {"parameter": "..."} or a text
 }
 
-// parameter is the part of the request that the error is about.
+// parameter returns the part of the request that the error is about.
 func (e errorItem) parameter() string {
 	var source struct {
 		Parameter text `json:"parameter"`
@@ -195,8 +195,8 @@ type imageInfo struct {
 	ReceiptOption string `json:"receiptOption,omitempty"`
 }
 
-// address is at home with State and ZIPCode, abroad with Province, PostalCode
-// and the country.
+// address has State and ZIPCode for domestic addresses, and Province,
+// PostalCode and the country for international ones.
 type address struct {
 	FirstName        string `json:"firstName,omitempty"`
 	LastName         string `json:"lastName,omitempty"`
@@ -252,14 +252,14 @@ type customsForm struct {
 	Contents        []customsItem     `json:"contents"`
 }
 
-// customsReference is a tax number. The API of labels at home takes it as a
+// customsReference is a tax number. The API for domestic labels takes it as
 // text without a type.
 type customsReference struct {
 	Type      string
 	Reference string
 }
 
-// MarshalJSON writes a number without a type as a text.
+// MarshalJSON writes a number without a type as plain text.
 func (r customsReference) MarshalJSON() ([]byte, error) {
 	if r.Type == "" {
 		return json.Marshal(r.Reference)

@@ -68,8 +68,8 @@ type subscriptionAnswer struct {
 	Secret text `json:"secret"`
 }
 
-// listOf are the members of a list, or the one object that stands in its place;
-// nil if it is neither.
+// listOf returns the members of a list, or the one object that stands in its
+// place; nil if it is neither.
 func listOf(raw json.RawMessage) []json.RawMessage {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '{' {

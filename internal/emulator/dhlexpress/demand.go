@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What a request must have, as paths; "[]" means every element. An empty
-// postal code is accepted.
+// The fields that a request must have, as paths; "[]" means every element. An
+// empty postal code is accepted.
 var (
 	ratesNeed = []string{
 		"customerDetails.shipperDetails.postalCode", "customerDetails.shipperDetails.cityName", "customerDetails.shipperDetails.countryCode",
@@ -100,7 +100,7 @@ func findMissing(doc any, pointer, path string) string {
 }
 
 // invalidSizes lists the texts that are longer than DHL accepts, and countries
-// that are no codes.
+// that are not country codes.
 func invalidSizes(doc any, pointer string) (invalid []string) {
 	switch v := doc.(type) {
 	case map[string]any:

@@ -1,9 +1,10 @@
-// Package dhlexpress is a stand-in for DHL Express: the MyDHL API over real
-// HTTP, as far as quoting, buying, looking up and tracking go. It shares no
-// code with the service, and its ledger judges it.
+// Package dhlexpress emulates DHL Express: the part of the MyDHL API that
+// quotes, buys, looks up and tracks shipments, over real HTTP. It shares no
+// code with the service, and tests compare the service's records with its
+// ledger.
 //
 // It answers below "/mydhlapi", below "/mydhlapi/test", and at the root. Like
-// the real one it has no way to cancel a shipment and gives a label once.
+// the real API, it cannot cancel a shipment and returns a label only once.
 package dhlexpress
 
 import (
@@ -14,17 +15,17 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the stand-in accepts: HTTP Basic, and one account.
+// What the emulator accepts: HTTP Basic, and one account.
 const (
 	APIKey    = "emulated-dhl-key"
 	APISecret = "emulated-dhl-secret"
 	Account   = "123456789"
 )
 
-// standIn is the carrier.
+// standIn is the emulated carrier.
 type standIn struct{ *emulator.Server }
 
-// New returns a stand-in that writes its sales into l.
+// New returns an emulator that records its sales in l.
 func New(l *emulator.Ledger) *emulator.Server {
 	s := standIn{emulator.New("dhl_express", l)}
 	s.Failure = failure
@@ -39,7 +40,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	return s.Server
 }
 
-// route adds a path that needs a login and the version of the interface.
+// route adds a path that requires credentials and the version of the API.
 func (s standIn) route(pattern string, handler http.HandlerFunc) {
 	s.Handle(pattern, false, func(w http.ResponseWriter, r *http.Request) {
 		key, secret, ok := r.BasicAuth()
@@ -54,7 +55,7 @@ func (s standIn) route(pattern string, handler http.HandlerFunc) {
 	})
 }
 
-// problem is an error as DHL answers it. Its code stands before the detail.
+// problem is an error in DHL's format. Its code precedes the detail.
 type problem struct {
 	Instance          string   `json:"instance,omitempty"`
 	Detail            string   `json:"detail"`
@@ -74,7 +75,7 @@ var titles = map[int][2]string{
 	503: {"Service Unavailable", "Service Unavailable"},
 }
 
-// failure returns the body of DHL for a status that the faults chose.
+// failure returns DHL's response body for a status that the faults selected.
 func failure(status int) (contentType string, body []byte) {
 	detail := ""
 	switch status {
@@ -124,7 +125,7 @@ func encode(v any) []byte {
 	return body
 }
 
-// validateAddress answers that DHL serves every place.
+// validateAddress responds that DHL serves every address.
 func (s standIn) validateAddress(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if kind := query.Get("type"); kind != "pickup" && kind != "delivery" {

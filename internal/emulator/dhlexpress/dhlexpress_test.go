@@ -17,7 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
 )
 
-// bench is a stand-in and a plain client.
+// bench is an emulator and a plain client.
 type bench struct {
 	t      *testing.T
 	server *emulator.Server
@@ -42,7 +42,8 @@ func newBench(t *testing.T, ledger string) *bench {
 	return b
 }
 
-// do sends a request as the client would; an error is an answer that was lost.
+// do sends a request as the client would; an error means that the response was
+// lost.
 func (b *bench) do(method, path, body string) (status int, answer map[string]any, err error) {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.http.URL+path, strings.NewReader(body))
@@ -66,7 +67,7 @@ func (b *bench) do(method, path, body string) (status int, answer map[string]any
 	return resp.StatusCode, answer, nil
 }
 
-// shipment is a request to buy a label inside Germany under a reference.
+// shipment returns a request to buy a label inside Germany under a reference.
 func shipment(t *testing.T, reference string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "shipment.json"))
@@ -77,7 +78,7 @@ func shipment(t *testing.T, reference string) string {
 	return strings.NewReplacer("PLANNED", planned, "REFERENCE", reference).Replace(string(data))
 }
 
-// lookUp asks for a reference.
+// lookUp looks up shipments by a reference.
 func (b *bench) lookUp(reference string) (int, map[string]any) {
 	b.t.Helper()
 	day := time.Now().UTC()
@@ -90,7 +91,7 @@ func (b *bench) lookUp(reference string) (int, map[string]any) {
 	return status, answer
 }
 
-// number is the waybill of a look-up's answer.
+// number returns the waybill number in the response of a look-up.
 func number(t *testing.T, answer map[string]any) string {
 	t.Helper()
 	list, ok := answer["shipments"].([]any)
@@ -124,7 +125,8 @@ func TestFaultsOfASaleHappenAfterIt(t *testing.T) {
 		"truncate": func(status int, _ map[string]any, err error) bool { return status == 201 && err != nil },
 		"500":      func(status int, a map[string]any, _ error) bool { return status == 500 && a["title"] != nil },
 		"502":      func(status int, a map[string]any, _ error) bool { return status == 502 && a["page"] != nil },
-		// DHL's answer has no reference that could be wrong.
+		// DHL's response contains no reference, so it cannot contain a wrong
+		// one.
 		"wrong_reference": func(status int, _ map[string]any, err error) bool { return status == 201 && err == nil },
 	} {
 		t.Run(fault, func(t *testing.T) {

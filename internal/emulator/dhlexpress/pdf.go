@@ -20,7 +20,7 @@ func (p *page) text(x, y, size int, format string, args ...any) {
 	for _, r := range fmt.Sprintf(format, args...) {
 		switch {
 		case r < ' ' || r > 0x7e && r < 0xa0 || r > 0xff:
-			r = '?' // the built-in font has no more than this
+			r = '?' // the built-in font has no other characters
 		case strings.ContainsRune(`\()`, r):
 			safe = append(safe, '\\')
 		}
@@ -44,7 +44,7 @@ func (p *page) bars(x, y, height int, content string) {
 }
 
 // pdf puts pages together: the catalogue, the pages, the font, and two objects
-// a page.
+// for each page.
 func pdf(pages []page) []byte {
 	var out bytes.Buffer
 	var offsets []int
@@ -80,7 +80,7 @@ func pdf(pages []page) []byte {
 	return out.Bytes()
 }
 
-// labelPage is the label of one piece, A6.
+// labelPage returns the label of one piece, A6.
 func labelPage(sale emulator.Entry, k kept, piece string, i int, from, to party) page {
 	p := page{wide: 298, high: 420}
 	p.text(16, 392, 16, "DHL EXPRESS  %s", k.Product)
@@ -109,7 +109,7 @@ func labelPage(sale emulator.Entry, k kept, piece string, i int, from, to party)
 	return p
 }
 
-// invoicePage is the invoice, A4. It has room for 40 lines.
+// invoicePage returns the invoice, A4. It holds at most 40 lines.
 func (in shipment) invoicePage(sale emulator.Entry, k kept) page {
 	p := page{wide: 595, high: 842}
 	p.text(40, 790, 16, "COMMERCIAL INVOICE")
@@ -122,11 +122,12 @@ func (in shipment) invoicePage(sale emulator.Entry, k kept) page {
 	return p
 }
 
-// code128 is the widths of the bars and spaces of a symbol, from the start to
-// the stop: two digits a word at the end of content where they are even in
-// number, letters before.
+// code128 returns the widths of the bars and spaces of a symbol, from start to
+// stop. An even number of digits at the end of content is encoded two digits to
+// a code word; everything before it is encoded as single characters.
 func code128(content string) string {
-	// Digits take half the width in pairs, so an odd one goes with the letters.
+	// Pairs of digits take half the width, so an odd digit is encoded with the
+	// letters.
 	letters := strings.TrimRight(content, "0123456789")
 	if n := len(content) - len(letters); n%2 == 1 {
 		letters = content[:len(letters)+1]
@@ -139,14 +140,15 @@ func code128(content string) string {
 			words = append(words, int(r-' '))
 		}
 		if len(letters) < len(content) {
-			words = append(words, 99) // go over to digits
+			words = append(words, 99) // switch to digits
 		}
 	}
 	for rest := content[len(letters):]; rest != ""; rest = rest[2:] {
 		words = append(words, int(rest[0]-'0')*10+int(rest[1]-'0'))
 	}
 
-	// The check word is the sum of all words, each times its position, by 103.
+	// The check word is the sum of all words, each multiplied by its position,
+	// modulo 103.
 	sum := words[0]
 	for i, word := range words[1:] {
 		sum += (i + 1) * word

@@ -51,7 +51,7 @@ type (
 	}
 )
 
-// load is what is priced.
+// load is the part of a request that determines the price.
 type load struct {
 	from, to place
 	dutiable bool
@@ -97,7 +97,7 @@ var (
 
 // rates answers POST /rates.
 func (s standIn) rates(w http.ResponseWriter, r *http.Request) {
-	// The content is looked at only once the schema has nothing to object to.
+	// The content is checked only if the request satisfies the schema.
 	var in rateRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
@@ -129,8 +129,8 @@ func (s standIn) rates(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"products": products})
 }
 
-// wantsServices reports whether the answer is to list the services that could
-// be added to each product.
+// wantsServices reports whether the response should list the services that
+// could be added to each product.
 func (in rateRequest) wantsServices() bool {
 	for _, option := range in.GetAdditionalInformation {
 		if option.IsRequested && strings.HasPrefix(option.TypeCode, "allValueAddedServices") {
@@ -160,14 +160,14 @@ func unknownExtras(list []extra) (invalid []string) {
 	return invalid
 }
 
-// lane returns the kind of lane, as a letter of offer.lanes.
+// lane returns the kind of route, as a letter of offer.lanes.
 func (l load) lane() string {
 	from := l.from.CountryCode
 	to := l.to.CountryCode
 	switch {
 	case from == to:
 		return "d"
-	case l.dutiable: // also inside the Union: then there is no U and no W
+	case l.dutiable: // also inside the Union, where there is then no U and no W
 		return "g"
 	case slices.Contains(europeanUnion, from) && slices.Contains(europeanUnion, to):
 		return "u"
@@ -188,8 +188,8 @@ func (l load) zone() int64 {
 	return int64(from[0]^to[0]+from[1]^to[1])%3 + 1
 }
 
-// halves is the charged weight in half kilograms, rounded up: the weight or
-// that of the volume.
+// halves returns the charged weight in half kilograms, rounded up: the actual
+// or the volumetric weight, whichever is higher.
 func (l load) halves() int64 {
 	sum := 0.0
 	for _, p := range l.packages {
@@ -202,14 +202,15 @@ func (l load) halves() int64 {
 		sum += max(weight, volume/5000)
 	}
 
-	// The small amount absorbs what floating point adds to a whole half.
+	// The small tolerance absorbs rounding errors of floating point, which
+	// could push a full half kilogram over.
 	return max(int64(math.Ceil(sum*2-1e-9)), 1)
 }
 
 // serves reports whether the product is offered on the lane of the load.
 func (o offer) serves(l load) bool { return strings.Contains(o.lanes, l.lane()) }
 
-// cents is what the offer costs.
+// cents returns what the offer costs.
 func (o offer) cents(l load) int64 {
 	sum := o.base + o.half*(l.halves()-1) + o.apart*l.zone()
 	for _, service := range l.extras {
@@ -221,7 +222,7 @@ func (o offer) cents(l load) int64 {
 	return sum
 }
 
-// price is the amount and its currency, as a number in text.
+// price returns the amount and its currency, as a number in text.
 func (o offer) price(l load) (amount json.Number, currency string) {
 	currency, ok := currencies[l.from.CountryCode]
 	if !ok {
@@ -248,17 +249,18 @@ func (o offer) arrival(l load) (at string, days int) {
 	return day.Format(time.DateOnly) + "T" + o.until, days
 }
 
-// printedOnly are countries whose customs accept no invoice as data.
+// printedOnly are countries whose customs does not accept an electronic
+// invoice.
 var printedOnly = []string{"BR", "NG"}
 
-// hasPaperless reports whether customs of the destination accept the invoice as
-// data.
+// hasPaperless reports whether customs at the destination accepts the invoice
+// as data.
 func (l load) hasPaperless() bool {
 	return l.lane() == "g" && !slices.Contains(printedOnly, l.to.CountryCode)
 }
 
-// localCode is the code of the product in its country. British domestic products
-// have codes of their own, and are not sold without them.
+// localCode returns the code of the product in its country. British domestic
+// products have codes of their own, and are not sold without them.
 func (o offer) localCode(l load) string {
 	if l.lane() == "d" && l.from.CountryCode == "GB" {
 		return o.code + "GB"
@@ -266,8 +268,8 @@ func (o offer) localCode(l load) string {
 	return o.code
 }
 
-// breakdown is what the price consists of and, if the client wants to know, the
-// services that could be added.
+// breakdown returns what the price consists of and, if the client requests
+// them, the services that could be added.
 func (o offer) breakdown(l load, services bool) []any {
 	_, currency := o.price(l)
 	bare := l
@@ -309,7 +311,7 @@ func (o offer) breakdown(l load, services bool) []any {
 	}}
 }
 
-// difference is how much more a load costs than another.
+// difference returns how much more a load costs than another.
 func difference(o offer, before, after load) json.Number {
 	lower, currency := o.price(before)
 	higher, _ := o.price(after)
@@ -323,7 +325,7 @@ func difference(o offer, before, after load) json.Number {
 	return json.Number(strconv.FormatFloat(high-low, 'f', places, 64))
 }
 
-// quote is the product as the answer lists it.
+// quote returns the product as the answer lists it.
 func (o offer) quote(l load, services bool) map[string]any {
 	amount, currency := o.price(l)
 	arrival, days := o.arrival(l)
@@ -341,7 +343,7 @@ func (o offer) quote(l load, services bool) map[string]any {
 		"weight":                  map[string]any{"provided": kilos, "unitOfMeasurement": "metric"},
 		"totalPrice": []any{
 			map[string]any{"currencyType": "BILLC", "priceCurrency": currency, "price": amount},
-			map[string]any{"currencyType": "PULCL", "price": 0}, // as the real one does
+			map[string]any{"currencyType": "PULCL", "price": 0}, // as the real API does
 			map[string]any{"currencyType": "BASEC", "price": 0},
 		},
 		"detailedPriceBreakdown": o.breakdown(l, services),

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// shipment is what the stand-in reads of a purchase.
+// shipment is the part of a purchase that the emulator reads.
 type shipment struct {
 	PlannedShippingDateAndTime string `json:"plannedShippingDateAndTime"`
 	Pickup                     struct {
@@ -80,7 +80,7 @@ type party struct {
 	} `json:"registrationNumbers"`
 }
 
-// What a party can be, and the types of its registration numbers.
+// The types of a party, and of its registration numbers.
 var (
 	partyTypes = strings.Fields("business direct_consumer government other private reseller")
 	taxTypes   = strings.Fields("VAT EIN GST SSN EOR DUN FED STA CNP IE INN KPP OGR OKP MRN SDT FTZ DAN TAN DTF RGP DLI NID PAS MID IMS EIC FTN CIC PEP")
@@ -108,7 +108,7 @@ func (p party) check(pointer string) (invalid []string) {
 	return invalid
 }
 
-// kept is what tracking needs of a sale.
+// kept is the part of a sale that tracking needs.
 type kept struct {
 	Product    string      `json:"product"`
 	From       place       `json:"from"`
@@ -140,7 +140,7 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// Errors beyond the schema have another status.
+	// Errors that the schema does not cover have another status.
 	l := in.load()
 	i := slices.IndexFunc(offers, func(o offer) bool { return o.code == in.ProductCode && o.serves(l) })
 	isOffered := i >= 0 && in.hasLocalCode(offers[i], l)
@@ -153,7 +153,8 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// Here i is an offer: a product that is not offered was refused above.
+	// i is the index of an offer here: a product that is not offered was
+	// refused above.
 	sale := s.sale(in, l, offers[i])
 	s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
 		return http.StatusCreated, "application/json", encode(in.answer(sold, l, offers[i]))
@@ -248,7 +249,7 @@ func (in shipment) check(now time.Time, l load, isOffered bool) (invalid []strin
 	return append(invalid, unknownExtras(in.ValueAddedServices)...)
 }
 
-// sale is the line of the ledger.
+// sale returns the ledger entry of the purchase.
 func (s standIn) sale(in shipment, l load, o offer) emulator.Entry {
 	serial := s.Ledger.Next()
 	amount, currency := o.price(l)
@@ -293,7 +294,7 @@ func (s standIn) sale(in shipment, l load, o offer) emulator.Entry {
 	return entry
 }
 
-// answer is DHL's answer to a purchase. Nothing of it repeats the reference.
+// answer returns DHL's answer to a purchase. It does not repeat the reference.
 func (in shipment) answer(sale emulator.Entry, l load, o offer) map[string]any {
 	const site = "https://express.api.dhl.com/mydhlapi/shipments/"
 	k := keptOf(sale)
@@ -325,7 +326,7 @@ func (in shipment) answer(sale emulator.Entry, l load, o offer) map[string]any {
 	return body
 }
 
-// documents are the documents that were asked for; the label always is.
+// documents returns the documents that were asked for; the label always is.
 func (in shipment) documents(sale emulator.Entry, k kept) []any {
 	from := in.CustomerDetails.ShipperDetails
 	to := in.CustomerDetails.ReceiverDetails
@@ -366,8 +367,8 @@ func (in shipment) documents(sale emulator.Entry, k kept) []any {
 	return list
 }
 
-// freeText is what the client has printed on the label; not all templates have
-// room for it.
+// freeText returns what the client has printed on the label; not every template
+// has space for it.
 func (in shipment) freeText() string {
 	for _, option := range in.OutputImageProperties.ImageOptions {
 		if option.TypeCode == "label" && option.TemplateName == "ECOM26_A6_002" {
@@ -379,20 +380,20 @@ func (in shipment) freeText() string {
 
 func keptOf(e emulator.Entry) (k kept) {
 	if err := json.Unmarshal(e.Kept, &k); err != nil {
-		panic(err) // the ledger is this package's own
+		panic(err) // this package wrote the ledger entry
 	}
 	return k
 }
 
-// waybill is a number of ten digits; the last is the remainder of the others
-// divided by seven.
+// waybill returns a number of ten digits; the last is the remainder of the
+// others modulo seven.
 func waybill(serial int) string {
 	number := 213_000_000 + serial
 	return padded(number, 9) + padded(number%7, 1)
 }
 
-// pieceID is the number of one piece.
+// pieceID returns the number of one piece.
 func pieceID(serial, piece int) string { return "JD0146" + padded(serial*1000+piece, 14) }
 
-// padded is a number with at least so many digits.
+// padded returns n as text with at least the given number of digits.
 func padded(n, places int) string { return fmt.Sprintf("%0*d", places, n) }

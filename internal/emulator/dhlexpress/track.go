@@ -24,7 +24,7 @@ func areaOf(country, city string) area {
 		return -1
 	}, strings.ToUpper(city))
 
-	// A code has three letters, also that of a city with fewer.
+	// A code has three letters even if the city has fewer.
 	code := letters + "XXX"
 	return area{code[:3], strings.ToUpper(city) + "-" + country}
 }
@@ -39,12 +39,12 @@ type event struct {
 	SignedBy    string `json:"signedBy,omitempty"`
 }
 
-// step is one scan of the usual life of a parcel.
+// step is one scan in the usual history of a parcel.
 type step struct {
 	after       time.Duration
 	code, text  string
-	destination bool // it happens there, not at the origin
-	border      bool // it happens on the way across one alone
+	destination bool // happens at the destination, not at the origin
+	border      bool // happens only on the way across a border
 }
 
 var usualScans = []step{
@@ -109,7 +109,7 @@ func (s standIn) events(sale emulator.Entry, k kept, now time.Time, offsets bool
 	return list
 }
 
-// view is what of a sale a request wants to see.
+// view is the part of a sale that a request asks for.
 type view struct {
 	advance, pieces, offsets, details, last bool
 }
@@ -125,8 +125,8 @@ func viewOf(r *http.Request) view {
 	}
 }
 
-// trackingOf returns a sale as tracking shows it; not at all before its first
-// scan, unless the view asks for that.
+// trackingOf returns a sale as tracking shows it. Before its first scan a sale
+// is visible only if the view asks for it.
 func (s standIn) trackingOf(sale emulator.Entry, v view) (shown any, isVisible bool) {
 	k := keptOf(sale)
 	events := s.events(sale, k, time.Now(), v.offsets)
@@ -179,7 +179,7 @@ func (s standIn) trackingOf(sale emulator.Entry, v view) (shown any, isVisible b
 	return body, true
 }
 
-// partyOf is a party of a shipment. Its name is left empty for privacy.
+// partyOf returns a party of a shipment. Its name is left empty for privacy.
 func partyOf(p place) map[string]any {
 	return map[string]any{
 		"name":          "",
@@ -212,7 +212,7 @@ func (s standIn) trackMany(w http.ResponseWriter, r *http.Request) {
 
 func (s standIn) track(w http.ResponseWriter, r *http.Request, numbers []string) {
 	var shipments []any
-	shown := map[int]bool{} // a shipment stands once, however many of its pieces are asked for
+	shown := map[int]bool{} // a shipment is listed once, however many of its pieces are requested
 	for _, number := range numbers {
 		sale, _, ok := s.Ledger.Sold(number)
 		if !ok || shown[sale.Line] {

@@ -11,8 +11,8 @@ var (
 	idTypes      = strings.Fields("COMPANY INDIVIDUAL PASSPORT")
 )
 
-// checkDeclaration is why FedEx refuses the documents and references of a
-// purchase that could be sold otherwise; nil if it does not.
+// checkDeclaration returns why FedEx refuses the documents and references of an
+// otherwise valid purchase; nil if it accepts them.
 func (s *shipment) checkDeclaration(account string) *problem {
 	if bad := s.checkReferences(); bad != nil {
 		return bad
@@ -56,7 +56,7 @@ func (s *shipment) checkDeclaration(account string) *problem {
 	return nil
 }
 
-// checkReferences is why FedEx refuses the references of packages.
+// checkReferences returns why FedEx refuses the references of packages.
 func (s *shipment) checkReferences() *problem {
 	for _, sent := range s.Pieces {
 		for _, given := range sent.References {
@@ -75,7 +75,7 @@ func (s *shipment) checkReferences() *problem {
 	return nil
 }
 
-// checkTaxNumbers is why FedEx refuses the tax numbers of a party.
+// checkTaxNumbers returns why FedEx refuses the tax numbers of a party.
 func (p *party) checkTaxNumbers() *problem {
 	for _, tin := range p.Tins {
 		if tin.Number == "" || len(tin.Number) > 18 || !slices.Contains(tinTypes, tin.TinType) {
@@ -85,7 +85,7 @@ func (p *party) checkTaxNumbers() *problem {
 	return nil
 }
 
-// checkPaperless is why FedEx refuses electronic documents.
+// checkPaperless returns why FedEx refuses electronic documents.
 func (s *shipment) checkPaperless(account string) *problem {
 	switch {
 	case !s.isPaperless():
@@ -100,9 +100,9 @@ func (s *shipment) checkPaperless(account string) *problem {
 	return nil
 }
 
-// checkImport is why FedEx refuses a line because of what the destination asks.
-// The numbers of products are known only for goods that enter the European
-// Union.
+// checkImport returns why FedEx refuses a line because of the destination's
+// import rules. Product identifiers are known only for goods that enter the
+// European Union.
 func (c *commodity) checkImport(s *shipment) *problem {
 	if c.Purpose != "" && c.Purpose != "BUSINESS" && c.Purpose != "CONSUMER" {
 		return &problem{"COMMODITY.PURPOSE.INVALID", "Commodity purpose is invalid."}

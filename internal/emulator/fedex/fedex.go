@@ -1,13 +1,13 @@
-// Package fedex is a stand-in for FedEx: tokens, rates, labels, cancellation
+// Package fedex is an emulator of FedEx: tokens, rates, labels, cancellation
 // and tracking, in the carrier's own protocol and as strict as the carrier. It
 // shares no code with the service.
 //
-// It pushes too, like the webhook that FedEx's portal sets up:
+// It also sends pushes, like the webhook that is set up in FedEx's portal:
 //
 //	PUT /_emulator/push   {"url":"http://...","token":"..."}: begins; an empty url ends it
 //	GET /_emulator/push   how many pushes arrived, failed and wait
 //
-// It can be the test environment of FedEx, as settings.go says:
+// It can behave like FedEx's test environment, as described in settings.go:
 //
 //	PUT /_emulator/settings   {"unanswered":["rates"]}
 //	GET /_emulator/settings
@@ -23,7 +23,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// The credentials that the stand-in accepts. The second pair is of a tracking
+// The credentials that the emulator accepts. The second pair is of a tracking
 // project: its tokens are valid only for tracking. The third has the other
 // interface for rates, Comprehensive Rates. The second account is not enrolled
 // for electronic trade documents.
@@ -41,7 +41,7 @@ const (
 	Hub = "5531"
 )
 
-// fedex answers over a server.
+// fedex is the emulated carrier on its server.
 type fedex struct {
 	*emulator.Server
 	mu       sync.Mutex
@@ -50,7 +50,7 @@ type fedex struct {
 	settings atomic.Pointer[settings]
 }
 
-// New returns the stand-in, with what it did before in the ledger.
+// New returns an emulator that continues with the given ledger.
 func New(ledger *emulator.Ledger) *emulator.Server {
 	f := &fedex{Server: emulator.New("fedex", ledger), projects: map[string]string{}}
 	f.Failure = failure
@@ -73,7 +73,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	return f.Server
 }
 
-// token gives tokens to the known keys.
+// token issues tokens for the known keys.
 func (f *fedex) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil || r.PostForm.Get("grant_type") != "client_credentials" {
 		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given grant type is not supported.")
@@ -127,13 +127,13 @@ func knownAccount(number string) bool { return number == Account || number == Un
 type object map[string]any
 
 // transaction is the id of every answer. FedEx gives each its own; the
-// stand-in's answers are to be the same from run to run.
+// emulator's responses are the same from run to run.
 const transaction = "624deea6-b709-470c-8c39-4b5511281492"
 
 // A problem is why a request is refused.
 type problem struct{ code, message string }
 
-// failures are what FedEx says to each status.
+// failures are FedEx's error messages by status.
 var failures = map[int]problem{
 	http.StatusBadRequest:          {"SHIPMENT.REQUEST.REFUSED", "The shipment cannot be processed as requested."},
 	http.StatusUnauthorized:        {"NOT.AUTHORIZED.ERROR", "Access token expired. Please modify your request and try again."},
@@ -154,7 +154,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, code, message st
 	send(w, status, body)
 }
 
-// envelope is what every answer has.
+// envelope returns the part that every response has.
 func envelope(r *http.Request) object {
 	body := object{"transactionId": transaction}
 	if id := r.Header.Get("X-Customer-Transaction-Id"); id != "" {
@@ -178,12 +178,13 @@ func send(w http.ResponseWriter, status int, body object) {
 func marshal(body object) []byte {
 	data, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // the stand-in's own objects
+		panic(err) // the emulator's own objects
 	}
 	return data
 }
 
-// read decodes a request, and refuses what is no JSON of the right shape.
+// read decodes a request, and refuses anything that is not JSON of the expected
+// structure.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	const limit = 1 << 20
 

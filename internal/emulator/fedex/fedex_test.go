@@ -17,7 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
 )
 
-// purchase is what a client sends, with a hole for a change.
+// purchase is the request that a client sends, with a placeholder for changes.
 const purchase = `{"accountNumber":{"value":"740561073"},"labelResponseOptions":"LABEL","requestedShipment":{
 "shipper":{"contact":{"personName":"Ann","phoneNumber":"2135550100"},"address":{"streetLines":["1 Main St"],"city":"Los Angeles","stateOrProvinceCode":"CA","postalCode":"90012","countryCode":"US"}},
 "recipients":[{"contact":{"personName":"Ada","phoneNumber":"2125550199"},"address":{"streetLines":["350 5th Ave"],"city":"New York","stateOrProvinceCode":"NY","postalCode":"10118","countryCode":"US"}}],
@@ -25,7 +25,7 @@ const purchase = `{"accountNumber":{"value":"740561073"},"labelResponseOptions":
 "shippingChargesPayment":{"paymentType":"SENDER"},"labelSpecification":{"imageType":"PNG","labelStockType":"PAPER_4X6"},
 "requestedPackageLineItems":[{"weight":{"units":"LB","value":2.5},"groupPackageCount":1,"customerReferences":[{"customerReferenceType":"CUSTOMER_REFERENCE","value":"REF-1"},{"customerReferenceType":"P_O_NUMBER","value":"ORDER-1"}]}]}}`
 
-// client is somebody with the right keys.
+// client is a client with valid keys.
 type client struct {
 	t    *testing.T
 	base string
@@ -44,7 +44,7 @@ func start(t *testing.T, l *emulator.Ledger, k emulator.Faults) client {
 	return client{t, s.URL, tokenOf(t, s.URL)}
 }
 
-// ask sends JSON and returns what comes back, if it comes.
+// ask sends JSON and returns the response, if there is one.
 func (c client) ask(method, path, body string) (int, string, error) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
@@ -207,8 +207,8 @@ func TestLabelShowsItsNumberInBars(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Start C, twelve digits, check digit and stop are 11 modules a symbol and
-	// 2 more, of 4 dots each.
+	// Start C, twelve digits, check digit and stop take 11 modules each and 2
+	// more, of 4 dots each.
 	runs := barRuns(picture, 800)
 	total := 0
 	for _, r := range runs {
@@ -219,7 +219,8 @@ func TestLabelShowsItsNumberInBars(t *testing.T) {
 	}
 }
 
-// barRuns are the lengths of the bars and spaces of a row, within the frame.
+// barRuns returns the lengths of the bars and spaces of a row, within the
+// frame.
 func barRuns(picture image.Image, y int) []int {
 	dark := func(x int) bool { r, _, _, _ := picture.At(x, y).RGBA(); return r == 0 }
 	first, last := 20, 780

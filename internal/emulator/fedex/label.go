@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A label is four by six inches at 200 dots an inch, one bit a dot.
+// A label is four by six inches at 200 dots per inch, one bit per dot.
 const (
 	width, height = 800, 1200
 	stride        = width / 8
@@ -65,7 +65,8 @@ func picture(number string, position, total int, references []reference) []byte 
 	return c.png()
 }
 
-// glyphs are digits, capitals and a few signs of five by seven dots, a row a byte.
+// glyphs are digits, capital letters and a few signs of five by seven dots, one
+// byte per row.
 var glyphs = map[rune][7]byte{
 	'0': {14, 17, 19, 21, 25, 17, 14}, '1': {4, 12, 4, 4, 4, 4, 14}, '2': {14, 17, 1, 2, 4, 8, 31}, '3': {31, 2, 4, 2, 1, 17, 14},
 	'4': {2, 6, 10, 18, 31, 2, 2}, '5': {31, 16, 30, 1, 1, 17, 14}, '6': {6, 8, 16, 30, 17, 17, 14}, '7': {31, 1, 2, 4, 8, 8, 8},
@@ -123,8 +124,8 @@ const patterns = "21222222212222222112122312132213122212221312231213221222121322
 	"111224111422121124121421141122141221112214112412122114122411142112142211241211221114413111241112134111111242121142121241114212" +
 	"124112124211411212421112421211212141214121412121111143111341131141114113114311411113411311113141114131311141411131"
 
-// bars are the widths of the bars and spaces of a number with an even count of
-// digits, in Code 128 C, a bar first.
+// bars returns the widths of the bars and spaces of a number with an even count
+// of digits, in Code 128 C, starting with a bar.
 func bars(number string) []int {
 	const startC, stop = 105, "2331112"
 
@@ -159,17 +160,17 @@ func (c *canvas) png() []byte {
 	var data bytes.Buffer
 	packed, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
 	if err != nil {
-		panic(err) // the level is one
+		panic(err) // the level is valid
 	}
 
-	// Every row is the difference to the one above, which is mostly zero and
-	// compresses well.
+	// Every row is stored as the difference from the one above, which is mostly
+	// zero and compresses well.
 	var above [stride]byte
 	line := make([]byte, 1+stride)
 	for y := range c {
 		line[0] = 2 // up
 		for i, dots := range c[y] {
-			line[1+i] = ^dots - above[i] // in a picture a set bit is white
+			line[1+i] = ^dots - above[i] // in PNG a set bit is white
 			above[i] = ^dots
 		}
 		_, _ = packed.Write(line)
@@ -192,7 +193,7 @@ func chunk(out []byte, kind string, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[begin:]))
 }
 
-// invoice is a commercial invoice of one page.
+// invoice returns a commercial invoice of one page.
 func invoice(number string) []byte {
 	text := fmt.Sprintf("BT /F1 18 Tf 72 700 Td (COMMERCIAL INVOICE %s) Tj ET", number)
 	objects := []string{

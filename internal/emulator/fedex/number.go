@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// number is a tracking number that no other piece has: twelve digits of which
-// the last checks the others.
+// number returns a tracking number that no other piece has: twelve digits, of
+// which the last is a check digit.
 func (f *fedex) number() string {
 	eleven := fmt.Sprintf("79%09d", f.Ledger.Next())
 	sum := 0
@@ -17,7 +17,7 @@ func (f *fedex) number() string {
 	return eleven + strconv.Itoa(sum%11%10)
 }
 
-// decimal writes n with so many decimals.
+// decimal formats n with the given number of decimals.
 func decimal(n int64, decimals int) json.Number {
 	if decimals == 0 {
 		return json.Number(strconv.FormatInt(n, 10))

@@ -21,10 +21,10 @@ type webhook struct {
 	open  map[int]*followed // by line of the ledger
 }
 
-// followed is a parcel whose tracking state is not over.
+// followed is a parcel whose tracking state is not final.
 type followed struct {
 	sale      emulator.Entry
-	sent      uint64 // steps of the script that were pushed, a bit each
+	sent      uint64 // bit set of the script's steps that were pushed
 	cancelled bool
 }
 
@@ -36,7 +36,8 @@ func newWebhook(f *fedex) *webhook {
 	return h
 }
 
-// set begins to push to an address, what happened before too, or ends it.
+// set starts pushing to an address, including what happened before, or stops
+// pushing.
 func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 	var to struct{ URL, Token string }
 	err := json.NewDecoder(r.Body).Decode(&to)
@@ -74,7 +75,7 @@ func (h *webhook) show(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// follow has a sale pushed.
+// follow starts pushing the events of a sale.
 func (h *webhook) follow(sold emulator.Entry) {
 	h.Lock()
 	defer h.Unlock()
@@ -87,7 +88,7 @@ func (h *webhook) add(sold emulator.Entry) {
 	}
 }
 
-// cancelled has the end of a sale pushed.
+// cancelled pushes the cancellation of a sale.
 func (h *webhook) cancelled(sold emulator.Entry) {
 	h.Lock()
 	defer h.Unlock()
@@ -102,7 +103,7 @@ func (h *webhook) cancel(number string) {
 	}
 }
 
-// look enqueues what happened since it looked last, as far as there is room.
+// look enqueues what has happened since the last call, as far as there is room.
 func (h *webhook) look(now time.Time) {
 	script := h.stand.script()
 	script = script[:min(len(script), mostSteps)]
@@ -133,7 +134,8 @@ func (h *webhook) look(now time.Time) {
 	}
 }
 
-// enqueue has a scan of every piece pushed, if there is room for all of them.
+// enqueue queues a push for a scan of every piece, if there is room for all of
+// them.
 func (h *webhook) enqueue(sold emulator.Entry, scan emulator.Scan) bool {
 	if !h.HasRoom(len(sold.Pieces)) {
 		return false
@@ -148,7 +150,7 @@ func (h *webhook) enqueue(sold emulator.Entry, scan emulator.Scan) bool {
 	return true
 }
 
-// renderPush is the push of one scan of one piece, signed.
+// renderPush returns the push of one scan of one piece, signed.
 func renderPush(sold emulator.Entry, piece int, scan emulator.Scan, secret string, attempt int) (header map[string]string, body []byte) {
 	body = marshal(object{
 		"transactionId":  transaction,

@@ -19,7 +19,7 @@ import (
 
 const token = "Wb7dQ2mKx9TzRfYc4LhNsPgVjE3uAo6i"
 
-// ears take pushes, and refuse the first of them.
+// ears is a webhook that accepts pushes, but refuses the first one.
 type ears struct {
 	t      *testing.T
 	refuse int
@@ -52,7 +52,7 @@ func (e *ears) count() int {
 	return len(e.heard)
 }
 
-// wait waits until n pushes came.
+// wait waits until n pushes have arrived.
 func (e *ears) wait(n int) {
 	e.t.Helper()
 	for end := time.Now().Add(10 * time.Second); e.count() < n; time.Sleep(5 * time.Millisecond) {
@@ -62,7 +62,7 @@ func (e *ears) wait(n int) {
 	}
 }
 
-// pushing is a stand-in that can push, and its ledger.
+// pushing returns an emulator that can push, and its ledger.
 func pushing(t *testing.T, script ...emulator.Scan) (client, *emulator.Ledger) {
 	t.Helper()
 	l := ledger(t, "")

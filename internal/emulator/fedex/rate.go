@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A lane is where a service goes.
+// A lane is the kind of route that a service covers.
 type lane int
 
 const (
@@ -19,7 +19,7 @@ const (
 	across
 )
 
-// A service is a way to send, and its price list in cents.
+// A service is a FedEx service with its price list in cents.
 type service struct {
 	name          string
 	lanes         lane
@@ -50,7 +50,7 @@ var services = map[string]service{
 	"INTERNATIONAL_FIRST":                  {"FedEx International First®", across, false, 2, 9, 9920, 420, "FDXE"},
 }
 
-// takes reports whether the service goes where the shipment goes.
+// takes reports whether the service covers the shipment's route.
 func (v service) takes(s *shipment) bool {
 	from := s.Shipper.Address.CountryCode
 	to := s.to().Address.CountryCode
@@ -67,8 +67,8 @@ func (v service) takes(s *shipment) bool {
 	return v.lanes&inside != 0
 }
 
-// currencies are what FedEx charges in, in its own codes, and how many of it
-// make a dollar.
+// currencies are what FedEx charges in, in its own codes, and how much of each
+// makes a dollar.
 var currencies = map[string]struct {
 	code  string
 	value float64
@@ -87,13 +87,13 @@ var currencies = map[string]struct {
 	"PL": {"PLN", 4},
 }
 
-// knownCurrency reports whether FedEx takes the code. The ISO codes of the
-// currencies that it calls otherwise are not among them.
+// knownCurrency reports whether FedEx takes the code. It does not accept the
+// ISO codes of currencies for which it uses codes of its own.
 func knownCurrency(code string) bool {
 	return len(code) == 3 && !slices.Contains(strings.Fields("GBP JPY MXN CHF SGD KRW TWD AED CLP KWD JMD DOP XCD KYD ARS"), code)
 }
 
-// A quote is what a service costs and when it comes.
+// A quote is the price of a service and its arrival time.
 type quote struct {
 	currency       string
 	list, net      json.Number
@@ -156,8 +156,8 @@ func (v service) price(s *shipment) quote {
 	return quoted
 }
 
-// itemize makes the totals of a quote from its parts, each rounded by itself,
-// so that they add up.
+// itemize computes the totals of a quote from its parts. Each part is rounded
+// first, so that they add up.
 func (q *quote) itemize(cents float64, extras map[string]float64, factor float64) {
 	const discounted = 0.2 // of the list price, for the account
 	base := q.rounded(cents)
@@ -186,8 +186,8 @@ func (q *quote) itemize(cents float64, extras map[string]float64, factor float64
 	q.net = q.written(base - discount + extra)
 }
 
-// rounded is an amount in the smallest unit that FedEx charges: there are no
-// decimals in yen.
+// rounded returns an amount in the smallest unit that FedEx charges: there are
+// no decimals in yen.
 func (q *quote) rounded(cents float64) int64 {
 	if q.currency == "JYE" {
 		return int64(math.Round(cents / 100))
@@ -195,7 +195,7 @@ func (q *quote) rounded(cents float64) int64 {
 	return int64(math.Round(cents))
 }
 
-// written is an amount as FedEx writes it.
+// written formats an amount as FedEx does.
 func (q *quote) written(amount int64) json.Number {
 	if q.currency == "JYE" {
 		return decimal(amount, 0)
@@ -203,7 +203,7 @@ func (q *quote) written(amount int64) json.Number {
 	return decimal(amount, 2)
 }
 
-// zone is how far it is, from 2 to 8.
+// zone returns the shipment's zone, from 2 to 8, which grows with the distance.
 func zone(s *shipment) int {
 	from := s.Shipper.Address
 	to := s.to().Address
@@ -215,7 +215,7 @@ func zone(s *shipment) int {
 	return min(2+max(apart, -apart)/130, 8)
 }
 
-// prefix is the number that a postal code begins with, of three digits.
+// prefix returns the number that a postal code begins with, of three digits.
 func prefix(code string) int {
 	n := 0
 	for i := 0; i < len(code) && i < 3; i++ {
@@ -224,7 +224,7 @@ func prefix(code string) int {
 	return n
 }
 
-// day is when the parcel is sent: a day that has passed becomes today.
+// day returns when the parcel is sent: a day that has passed becomes today.
 func (s *shipment) day() time.Time {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	date := s.ShipDatestamp
@@ -237,7 +237,7 @@ func (s *shipment) day() time.Time {
 	return today
 }
 
-// arrival counts the days on which FedEx delivers.
+// arrival counts forward by days on which FedEx delivers.
 func arrival(day time.Time, days, hour int, saturday bool) time.Time {
 	for days > 0 {
 		day = day.AddDate(0, 0, 1)
@@ -298,9 +298,10 @@ func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
 
 var days = []string{"", "ONE_DAY", "TWO_DAYS", "THREE_DAYS", "FOUR_DAYS", "FIVE_DAYS", "SIX_DAYS", "SEVEN_DAYS"}
 
-const local = "2006-01-02T15:04:05" // FedEx writes no zone
+const local = "2006-01-02T15:04:05" // FedEx writes no time zone
 
-// offer is one service in the answer. Across borders FedEx promises no day.
+// offer returns one service in the answer. Across borders FedEx promises no
+// day.
 func (v service) offer(kind string, s *shipment, withTransit bool) object {
 	quoted := v.price(s)
 	operational := object{"ineligibleForMoneyBackGuarantee": !quoted.guaranteed, "serviceCode": "03"}

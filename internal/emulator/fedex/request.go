@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What a request holds, as far as the stand-in reads it.
+// The parts of a request that the emulator reads.
 type (
 	shipment struct {
 		Shipper         party
@@ -91,7 +91,7 @@ type (
 	}
 )
 
-// to is where the shipment goes, whatever the request is.
+// to returns the destination of the shipment, for either kind of request.
 func (s *shipment) to() *party {
 	if len(s.Recipients) > 0 {
 		return &s.Recipients[0]
@@ -115,12 +115,12 @@ func (s *shipment) entersEurope() bool {
 	return !slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
 }
 
-// isPaperless reports whether customs are to get the documents electronically.
+// isPaperless reports whether customs gets the documents electronically.
 func (s *shipment) isPaperless() bool {
 	return slices.Contains(s.Special.Types, "ELECTRONIC_TRADE_DOCUMENTS")
 }
 
-// reference is the value of the first piece's reference of the type.
+// reference returns the value of the first piece's reference of the type.
 func (s *shipment) reference(kind string) string {
 	for _, given := range s.Pieces[0].References {
 		if given.Type == kind {
@@ -137,8 +137,8 @@ var (
 	payers     = strings.Fields("SENDER RECIPIENT THIRD_PARTY COLLECT")
 )
 
-// check is why FedEx refuses a request for rates, or the part of a purchase
-// that is like one; nil if it does not.
+// check returns why FedEx refuses a request for rates, or the part of a
+// purchase that has the same form; nil if it accepts it.
 func (s *shipment) check() *problem {
 	from := s.Shipper.Address
 	to := s.to().Address
@@ -191,7 +191,7 @@ func (p *piece) check(s *shipment, units string) *problem {
 	return nil
 }
 
-// checkCommodities is why FedEx refuses the customs declaration.
+// checkCommodities returns why FedEx refuses the customs declaration.
 func (s *shipment) checkCommodities() *problem {
 	if len(s.Customs.Commodities) == 0 {
 		return &problem{"COMMODITIES.REQUIRED", "At least one commodity is required."}
@@ -214,8 +214,8 @@ func (s *shipment) checkCommodities() *problem {
 	return nil
 }
 
-// checkSale is why FedEx refuses a purchase that could be rated; nil if it does
-// not.
+// checkSale returns why FedEx refuses a purchase that could be rated; nil if it
+// accepts it.
 func (s *shipment) checkSale() *problem {
 	ordered, known := services[s.ServiceType]
 	to := &s.to().Address
@@ -250,7 +250,7 @@ func (s *shipment) checkSale() *problem {
 	return nil
 }
 
-// check is why FedEx refuses one side of a purchase.
+// check returns why FedEx refuses one party of a purchase.
 func (p *party) check() *problem {
 	address := &p.Address
 	contact := &p.Contact

@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// settings are how this FedEx differs from production. They are no faults: the
-// test environment of FedEx is virtual, and knows only recorded requests.
+// settings are how this FedEx differs from production. They are not faults:
+// FedEx's test environment is virtualized and answers only recorded requests.
 type settings struct {
 	// Unanswered are the interfaces that answer every request with
 	// REQUEST.MISMATCH, as those of the test environment do to a request that
@@ -20,7 +20,7 @@ type settings struct {
 
 var interfaces = []string{"rates", "ship", "cancel", "track"}
 
-// answered is the handler of an interface, unless the settings leave its
+// answered returns the handler of an interface, unless the settings leave its
 // requests unanswered.
 func (f *fedex) answered(name string, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// kept is what tracking needs of a sale later.
+// kept is the part of a sale that tracking needs later.
 type kept struct {
 	ShipDate  string `json:"shipDate"`
 	Commit    string `json:"commit"`
@@ -28,7 +28,7 @@ type shipRequest struct {
 	Shipment             shipment `json:"requestedShipment"`
 }
 
-// check reads a purchase, and refuses what FedEx refuses.
+// check decodes a purchase and refuses it if FedEx would.
 func check(w http.ResponseWriter, r *http.Request) (request shipRequest, ok bool) {
 	if !read(w, r, &request) {
 		return request, false
@@ -101,7 +101,7 @@ func (f *fedex) buy(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// sold is the answer to a purchase.
+// sold returns the answer to a purchase.
 func sold(r *http.Request, request *shipRequest, entry emulator.Entry, quoted quote) object {
 	s := &request.Shipment
 	ordered := services[entry.Service]
@@ -145,8 +145,7 @@ func sold(r *http.Request, request *shipRequest, entry emulator.Entry, quoted qu
 		}}
 	}
 
-	// A sale that was mixed up repeats another transaction, as it has another
-	// reference.
+	// A response with a wrong reference also repeats another transaction.
 	body := envelope(r)
 	if _, isRepeated := body["customerTransactionId"]; isRepeated && entry.Reference != s.reference("CUSTOMER_REFERENCE") {
 		body["customerTransactionId"] = entry.Reference
@@ -192,7 +191,7 @@ func charged(quoted quote) object {
 	}
 }
 
-// labelOf is the label of one piece, or its address.
+// labelOf returns the label of one piece, or its URL.
 func labelOf(request *shipRequest, number string, i, total int) object {
 	document := object{"contentType": "LABEL", "copiesToPrint": 1, "docType": request.Shipment.Label.ImageType}
 	if request.LabelResponseOptions == "URL_ONLY" {

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// usual is what a parcel goes through.
+// usual is the usual history of a parcel.
 var usual = []emulator.Scan{
 	{After: 0, Code: "OC", Text: "Shipment information sent to FedEx"},
 	{After: emulator.Duration(3 * time.Hour), Code: "PU", Text: "Picked up"},
@@ -24,7 +24,7 @@ var usual = []emulator.Scan{
 // derived are the coarser codes that FedEx adds.
 var derived = map[string]string{"OC": "IN", "PU": "PU", "DL": "DL", "DE": "DE", "DY": "DY", "CA": "CA"}
 
-// script is what every parcel goes through.
+// script returns the scans that every parcel goes through.
 func (f *fedex) script() []emulator.Scan {
 	if script := f.Faults().Tracking; script != nil {
 		return script
@@ -32,7 +32,7 @@ func (f *fedex) script() []emulator.Scan {
 	return usual
 }
 
-// life is what a parcel went through so far, newest first.
+// life returns the scans of a parcel so far, newest first.
 func (f *fedex) life(entry emulator.Entry) []emulator.Scan {
 	var past []emulator.Scan
 	for _, scan := range f.script() {
@@ -55,7 +55,7 @@ type search struct {
 	DestinationCountryCode, DestinationPostalCode                           string
 }
 
-// check is why FedEx does not begin to search; nil if it does.
+// check returns why FedEx refuses to search; nil if it accepts.
 func (q *search) check() *problem {
 	switch {
 	case q.Value == "":
@@ -68,7 +68,7 @@ func (q *search) check() *problem {
 	return nil
 }
 
-// end is the last day; FedEx has two names for it.
+// end returns the last day; FedEx has two names for it.
 func (q *search) end() string {
 	if q.ShipDateEnd != "" {
 		return q.ShipDateEnd
@@ -76,7 +76,7 @@ func (q *search) end() string {
 	return q.ShipDateEndDate
 }
 
-// matches reports whether a sale is what is searched for.
+// matches reports whether a sale matches the search.
 func (q *search) matches(entry emulator.Entry) bool {
 	day := memory(entry).ShipDate
 	hasReference := entry.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE")
@@ -144,7 +144,8 @@ func (f *fedex) trackNumbers(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, object{"completeTrackResults": results})
 }
 
-// unknown is how FedEx says that there is nothing: inside an answer of 200.
+// unknown returns how FedEx reports an unknown number: inside a response with
+// status 200.
 func unknown(value, code, message string) object {
 	return object{"trackingNumber": value, "trackResults": []object{{
 		"trackingNumberInfo": object{"trackingNumber": value, "trackingNumberUniqueId": ""},
@@ -160,8 +161,8 @@ func memory(entry emulator.Entry) (k kept) {
 // cancellation is the scan of a shipment that was cancelled.
 var cancellation = emulator.Scan{Code: "CA", Text: "Shipment cancelled by sender"}
 
-// result is what FedEx knows of one piece, with its scans only if the request
-// asks for them.
+// result returns what FedEx knows of one piece, with its scans only if the
+// request asks for them.
 func (f *fedex) result(entry emulator.Entry, i int, detailed bool) object {
 	scans := f.life(entry)
 	if _, voided, _ := f.Ledger.Sold(entry.Number); voided {
@@ -170,7 +171,7 @@ func (f *fedex) result(entry emulator.Entry, i int, detailed bool) object {
 	return history(entry, i, scans, detailed)
 }
 
-// history is what FedEx knows of one piece and its scans, newest first.
+// history returns what FedEx knows of one piece and its scans, newest first.
 func history(entry emulator.Entry, i int, scans []emulator.Scan, detailed bool) object {
 	sale := memory(entry)
 	number := entry.Pieces[i]
@@ -226,7 +227,7 @@ var identifierTypes = map[string]string{
 	"DEPARTMENT_NUMBER": "DEPARTMENT",
 }
 
-// identifiers are the client's own names of a package.
+// identifiers returns the client's own references of a package.
 func identifiers(entry emulator.Entry) []object {
 	list := []object{{"type": "CUSTOMER_REFERENCE", "value": []string{entry.Reference}, "trackingNumberUniqueId": ""}}
 	for _, given := range memory(entry).References {
@@ -260,8 +261,8 @@ func coarse(code string) string {
 	return "IT"
 }
 
-// scanned is where something happened: at the sender's, at the recipient's,
-// or where the script says.
+// scanned returns the place of a scan: the sender's, the recipient's, or the
+// one in the script.
 func scanned(sale kept, scan emulator.Scan) object {
 	at := sale.To
 	if scan.Code == "OC" || scan.Code == "PU" || scan.Code == "DP" {

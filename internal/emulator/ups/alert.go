@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// alertNumber is what Track Alert takes: numbers of UPS and of Roadie.
+// alertNumber matches what Track Alert accepts: numbers of UPS and of Roadie.
 var alertNumber = regexp.MustCompile(`^(1Z[0-9A-Z]{16}|1R[0-9A-Z]{14}|1R[0-9A-Z]{26})$`)
 
 // subscription asks for pushes.
@@ -17,7 +17,7 @@ type subscription struct {
 	ShipperAccountNumber string   `json:"shipperAccountNumber"`
 }
 
-// check finds what both kinds of subscription demand.
+// check validates what both kinds of subscription require.
 func (q *subscription) check(r *http.Request) (refusal, bool) {
 	switch {
 	case r.Header.Get("transId") == "":
@@ -32,7 +32,8 @@ func (q *subscription) check(r *http.Request) (refusal, bool) {
 	return refusal{}, true
 }
 
-// subscribe has parcels pushed. Invalid numbers do not affect the others.
+// subscribe subscribes to the events of parcels. Invalid numbers do not affect
+// the others.
 func (s *server) subscribe(w http.ResponseWriter, r *http.Request) {
 	var request subscription
 	if !decode(w, r, &request) {
@@ -76,7 +77,8 @@ func (s *server) subscribe(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, encode(map[string]any{"validTrackingNumbers": valid, "invalidTrackingNumbers": invalid}))
 }
 
-// subscribeAccount has all that is sold from now on pushed.
+// subscribeAccount subscribes to the events of everything that is sold from now
+// on.
 func (s *server) subscribeAccount(w http.ResponseWriter, r *http.Request) {
 	var q subscription
 	if !decode(w, r, &q) {
@@ -94,7 +96,7 @@ func (s *server) subscribeAccount(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, encode(map[string]any{"expiryDate": "9999-12-31"}))
 }
 
-// alertOf is the body of a push. The stand-in's clocks all show UTC.
+// alertOf returns the body of a push. The emulator's clocks all show UTC.
 func alertOf(entry emulator.Entry, number string, s step) []byte {
 	when := s.at.UTC()
 	date := when.Format("20060102")

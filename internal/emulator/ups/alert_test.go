@@ -35,7 +35,7 @@ func TestSubscriptionsAreRefusedAsUPSDoes(t *testing.T) {
 	}
 }
 
-// told is a webhook that keeps what it is told; it refuses the first push.
+// told is a webhook that keeps what it receives; it refuses the first push.
 func notified(t *testing.T, b *bench) <-chan string {
 	t.Helper()
 	got, first := make(chan string, 100), make(chan bool, 1)
@@ -77,8 +77,9 @@ func next(t *testing.T, got <-chan string) string {
 	}
 }
 
-// An account that is subscribed has every scan of every later sale pushed, the
-// void too, again if it was not taken, and nothing once the ledger is closed.
+// A subscribed account receives every scan of every later sale, and its void. A
+// push that was not accepted is repeated. Nothing is pushed once the ledger is
+// closed.
 func TestAnAccountIsPushed(t *testing.T) {
 	b := start(t, "")
 	got := notified(t, b)

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// A flaw is a refusal of one part of a request, with the code and words of
+// A flaw is a refusal of one part of a request, with the code and message from
 // UPS's own list.
 func flaw(code, message string) (refusal, bool) { return refusal{code, message}, false }
 
-// fine is what a check answers that found nothing.
+// fine returns the result of a check that found nothing.
 func fine() (refusal, bool) { return refusal{}, true }
 
-// checkShipment is what quotes and purchases both demand.
+// checkShipment checks what quotes and purchases both require.
 func checkShipment(s *shipment, packaging func(box) *code) (refusal, bool) {
 	switch {
 	case s.Shipper.ShipperNumber != Account:
@@ -39,15 +39,15 @@ func checkShipment(s *shipment, packaging func(box) *code) (refusal, bool) {
 	return fine()
 }
 
-// checkRatedPlaces is what a quote demands of its addresses: less than a
-// purchase does.
+// checkRatedPlaces checks the addresses of a quote, which requires less than a
+// purchase.
 func checkRatedPlaces(s *shipment) (refusal, bool) {
 	for _, one := range []struct {
 		place    place
 		country  string
 		zip      string
 		whose    string
-		needsSub bool // the state, for agreed prices
+		needsSub bool // UPS needs the state for negotiated rates
 	}{
 		{s.Shipper.Address, "110108", "111285", "Shipper", false},
 		{s.ShipTo.Address, "110208", "111285", "ShipTo", false},
@@ -72,7 +72,7 @@ func checkRatedPlaces(s *shipment) (refusal, bool) {
 // UPS as countries.
 var territories = []string{"PR", "VI", "GU", "AS", "MP"}
 
-// goodZip reports whether the postal code can be one of its country.
+// goodZip reports whether the postal code is valid for its country.
 func goodZip(p place) bool {
 	n := len(p.PostalCode)
 	switch {
@@ -83,7 +83,7 @@ func goodZip(p place) bool {
 	case p.CountryCode == "CA":
 		return n == 6
 	case p.CountryCode == "ES":
-		// The Canary Islands are a country of their own, IC.
+		// UPS treats the Canary Islands as a country of their own, IC.
 		return !strings.HasPrefix(p.PostalCode, "35") && !strings.HasPrefix(p.PostalCode, "38")
 	}
 	return true
@@ -92,7 +92,7 @@ func goodZip(p place) bool {
 // province is how UPS writes the provinces of Vietnam.
 var province = regexp.MustCompile(`^VN-[0-9A-Z]{2}$`)
 
-// goodState reports whether the state can be one of its country.
+// goodState reports whether the state is valid for its country.
 func goodState(p place) bool {
 	switch p.CountryCode {
 	case "US":
@@ -105,8 +105,8 @@ func goodState(p place) bool {
 	return len(p.StateProvinceCode) <= 5
 }
 
-// checkParty is what a purchase demands of one party. UPS numbers the fields of
-// the recipient from 120200 and those of the place of origin from 120300; the
+// checkParty checks one party of a purchase. UPS numbers the fields of the
+// recipient from 120200 and those of the place of origin from 120300; the
 // sender's begin one later.
 func checkParty(who who, series, label string, abroad bool) (refusal, bool) {
 	name := "00"
@@ -173,7 +173,7 @@ func checkBox(b box, packaging *code, units string) (refusal, bool) {
 	return fine()
 }
 
-// checkPurchase is what only a purchase demands.
+// checkPurchase checks what only a purchase requires.
 func checkPurchase(s *shipment) (refusal, bool) {
 	from := s.from().Address.CountryCode
 	to := s.ShipTo.Address.CountryCode
@@ -220,8 +220,8 @@ func checkPurchase(s *shipment) (refusal, bool) {
 // parcel; it prints them all.
 const mostReferences = 2
 
-// checkReferences has references on the parcels inside the United States and
-// inside Puerto Rico, else on the shipment.
+// checkReferences allows references only on the parcels inside the United States
+// and inside Puerto Rico, and only on the shipment elsewhere.
 func checkReferences(s *shipment, from, to string) (refusal, bool) {
 	good := func(list list[reference]) bool {
 		return !slices.ContainsFunc(list, func(r reference) bool { return r.Value == "" || utf8.RuneCountInString(r.Value) > 35 })
@@ -274,7 +274,7 @@ func paid(charges []charge) bool {
 	return len(charges) > 0 && charges[0].Type == "01"
 }
 
-// checkAbroad is what a border demands.
+// checkAbroad checks what a shipment across a border requires.
 func checkAbroad(s *shipment, from, to string) (refusal, bool) {
 	switch {
 	case s.Description == "" && s.ReturnService == nil:

@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// UPS draws a label of 4 by 6 inches with 200 dots to the inch, turned against
-// the clock by a quarter: what is its top at the printer lies at the left of
-// the picture. A white inch follows at the right.
+// UPS draws a label of 4 by 6 inches at 200 dots per inch, rotated
+// counterclockwise by 90 degrees: the top of the printed label is at the left
+// of the picture. A white inch follows at the right.
 const (
 	labelWidth  = 800
 	labelHeight = 1200
@@ -21,7 +21,7 @@ const (
 	imageHeight = labelWidth
 )
 
-// labelOf is the label of one parcel, in base64. It follows from the sale
+// labelOf returns the label of one parcel, in base64. It depends on the sale
 // alone.
 func labelOf(number string, entry emulator.Entry) string {
 	sale := keptOf(entry)
@@ -36,17 +36,17 @@ func labelOf(number string, entry emulator.Entry) string {
 	c.barcode(50, 500, 3, 240, number)
 	c.fill(40, 800, labelWidth-80, 6)
 	for i, reference := range sale.References {
-		c.write(40, 840+50*i, 4, fmt.Sprintf("REF %d  %s", i+1, reference)) // 35 characters have room
+		c.write(40, 840+50*i, 4, fmt.Sprintf("REF %d  %s", i+1, reference)) // there is room for 35 characters
 	}
 	c.write(40, 1120, 5, "EMULATED LABEL NOT FOR SHIPPING")
 	return base64.StdEncoding.EncodeToString(c.gif())
 }
 
-// canvas is the picture that is sent, a byte a point: 0 is white, 1 is black.
-// It is drawn on in the coordinates of the label as it is printed.
+// canvas is the picture that is sent, one byte per point: 0 is white, 1 is
+// black. It is drawn on in the coordinates of the label as it is printed.
 type canvas []byte
 
-// fill blackens a box; what lies outside of the label is left away.
+// fill blackens a box; anything outside the label is clipped.
 func (c canvas) fill(x, y, width, height int) {
 	for at := x; at < min(x+width, labelWidth); at++ {
 		row := c[(imageHeight-1-at)*imageWidth:]
@@ -56,7 +56,7 @@ func (c canvas) fill(x, y, width, height int) {
 	}
 }
 
-// glyphs are letters of three by five points, an octal digit a row.
+// glyphs are letters of three by five points, one octal digit per row.
 var glyphs = map[rune]string{
 	'0': "75557", '1': "26227", '2': "71747", '3': "71717", '4': "55711", '5': "74717", '6': "74757", '7': "71122",
 	'8': "75757", '9': "75717", 'A': "25755", 'B': "65656", 'C': "34443", 'D': "65556", 'E': "74647", 'F': "74644",
@@ -65,7 +65,7 @@ var glyphs = map[rune]string{
 	'W': "55775", 'X': "55255", 'Y': "55222", 'Z': "71247", '-': "00700", '/': "11244",
 }
 
-// write puts text at a place; letters without a glyph stay blank.
+// write draws text at a position; characters without a glyph stay blank.
 func (c canvas) write(x, y, scale int, text string) {
 	for _, r := range strings.ToUpper(text) {
 		for row, bits := range glyphs[r] {
@@ -111,8 +111,9 @@ func (c canvas) barcode(x, y, module, height int, text string) {
 	}
 }
 
-// gif is the picture as a GIF. The encoder is our own because the library's is
-// slower than everything else that the stand-in does together.
+// gif returns the picture as a GIF. It has its own encoder, because the one in
+// the standard library takes longer than everything else that the emulator
+// does.
 func (c canvas) gif() []byte {
 	var out bytes.Buffer
 	out.WriteString("GIF89a")
@@ -130,16 +131,16 @@ func (c canvas) gif() []byte {
 	return out.Bytes()
 }
 
-// The codes of GIF that are no strings, and the highest of all.
+// The codes of GIF that do not stand for strings, and the highest code.
 const (
 	clearCode = 4
 	endCode   = 5
 	last      = 4095
 )
 
-// A packer is LZW as GIF does it. Its table is a tree with two branches; the
-// codes of white alone stand in a list too, so that white is not walked point
-// by point.
+// A packer compresses with GIF's variant of LZW. Its table is a binary tree.
+// The codes of all-white runs are also kept in a list, so that white areas are
+// not walked point by point.
 type packer struct {
 	out         []byte
 	bits, held  uint32
@@ -163,7 +164,8 @@ func (p *packer) emit(code uint32) {
 	}
 }
 
-// learn writes a string and adds it with one point more to the table.
+// learn writes the code of a string, and adds the string with one more point to
+// the table.
 func (p *packer) learn(at uint32, point byte) {
 	p.emit(at)
 	if p.next == last {
@@ -181,14 +183,14 @@ func (p *packer) learn(at uint32, point byte) {
 	p.next++
 }
 
-// lzw packs the points.
+// lzw compresses the points.
 func (c canvas) lzw() []byte {
 	p := &packer{out: make([]byte, 0, 16<<10)}
 	p.width = 3
 	p.emit(clearCode)
 	p.reset()
 
-	for i, black := 0, -1; i < len(c); { // black is the next such point
+	for i, black := 0, -1; i < len(c); { // position of the next black point
 		if black < i {
 			if black = bytes.IndexByte(c[i:], 1); black < 0 {
 				black = len(c)
@@ -220,7 +222,7 @@ func (c canvas) lzw() []byte {
 	return append(p.out, byte(p.bits))
 }
 
-// invoicePDF is a page that names the shipment, in base64.
+// invoicePDF returns a page that names the shipment, in base64.
 func invoicePDF(number string) string {
 	text := "BT /F1 18 Tf 72 720 Td (COMMERCIAL INVOICE " + number + ") Tj ET"
 	objects := []string{

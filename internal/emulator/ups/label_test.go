@@ -24,7 +24,8 @@ func readLine(picture image.Image, x, y, scale int) string {
 		for row := range 5 {
 			bits := 0
 			for column := range 3 {
-				// What is x on the label counts from the foot of the picture.
+				// The label's x coordinate is counted from the bottom of the
+				// picture.
 				at := image.Pt(y+row*scale+scale/2, imageHeight-1-(x+column*scale+scale/2))
 				if r, _, _, _ := picture.At(at.X, at.Y).RGBA(); r == 0 {
 					bits |= 1 << (2 - column)
@@ -41,7 +42,8 @@ func readLine(picture image.Image, x, y, scale int) string {
 	return strings.TrimRight(text.String(), " ")
 }
 
-// The references that came with a purchase are printed in their order.
+// The references that came with a purchase are printed in the order in which
+// they were given.
 func TestLabelsShowTheirReferences(t *testing.T) {
 	data, err := base64.StdEncoding.DecodeString(labelOf("1ZA1B2C30300001011", emulator.Entry{
 		Service: "03",

@@ -27,8 +27,8 @@ func TestLabelsArePicturesWithABarcode(t *testing.T) {
 	if err != nil || picture.Bounds() != image.Rect(0, 0, 1400, 800) {
 		t.Fatal(err)
 	}
-	// The widths of the bars in the middle of the barcode, in modules. The label
-	// lies on its side: its lines run upwards.
+	// The widths of the bars in the middle of the barcode, in modules. The
+	// label is rotated, so its lines run upwards.
 	var widths []byte
 	dark, run := false, 0
 	for y := 799; y >= 0; y-- {
@@ -39,8 +39,8 @@ func TestLabelsArePicturesWithABarcode(t *testing.T) {
 		}
 		run++
 	}
-	// A start of set B, the number, a check word and a stop: six widths a word
-	// and seven for the stop, after the margin.
+	// After the margin: the start word of set B, the number, a check word and
+	// the stop word, with six widths per word and seven for the stop word.
 	if got, want := len(widths)-1, 6*(1+len(numbers[0])+1)+7; got != want || string(widths[1:7]) != "211214" {
 		t.Errorf("%d widths that begin with %s, want %d", got, widths[1:7], want)
 	}

@@ -31,7 +31,7 @@ func (q *recovery) check() (refusal, bool) {
 	return refusal{}, true
 }
 
-// recover gives labels again.
+// recover returns labels again.
 func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	var in struct{ LabelRecoveryRequest *recovery }
 	if !decode(w, r, &in) {
@@ -70,7 +70,7 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 
 var unknownShipment = refusal{"300007", "The shipment for the requested tracking number or the combination of reference number plus shipper number could not be found"}
 
-// candidates are the parcels of the sales, without their labels.
+// candidates returns the parcels of the sales, without their labels.
 func candidates(sales []emulator.Entry, leadOnly bool, context string) []byte {
 	var list []map[string]any
 	for _, entry := range sales {
@@ -99,7 +99,8 @@ func candidates(sales []emulator.Entry, leadOnly bool, context string) []byte {
 	}})
 }
 
-// sales are those that are meant and not voided, and whether one was.
+// sales returns the matching sales that are not voided, and whether a matching
+// one was.
 func (s *server) sales(q *recovery) (live []emulator.Entry, voided bool) {
 	if q.TrackingNumber != "" {
 		e, voided, ok := s.Ledger.Sold(q.TrackingNumber)
@@ -117,7 +118,7 @@ func (s *server) sales(q *recovery) (live []emulator.Entry, voided bool) {
 	return nil, voided
 }
 
-// recovered are the labels of some parcels of a sale.
+// recovered returns the labels of some parcels of a sale.
 func recovered(entry emulator.Entry, numbers []string, context string) []byte {
 	var labels []map[string]any
 	for _, number := range numbers {
@@ -135,11 +136,11 @@ func recovered(entry emulator.Entry, numbers []string, context string) []byte {
 	return encode(map[string]any{"LabelRecoveryResponse": answer})
 }
 
-// void voids a shipment. Once more is no error.
+// void voids a shipment. Voiding it again is not an error.
 func (s *server) void(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if id == placeholder {
-		s.Fail(w, http.StatusBadRequest) // there is nothing under it
+		s.Fail(w, http.StatusBadRequest) // no sale has that number
 		return
 	}
 	if len(id) != 18 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// numbers are the tracking numbers of a shipment: 1Z, the account, the
+// numbers returns the tracking numbers of a shipment: 1Z, the account, the
 // service, five characters for the shipment, two for the parcel, and a check
 // digit.
 func numbers(account, service string, serial, parcels int) []string {

@@ -10,8 +10,8 @@ import (
 type offer struct {
 	code       string
 	us, abroad bool  // where it goes
-	base, each int64 // cents, and for each pound
-	days       int   // of business; 0 takes the zone
+	base, each int64 // in cents: base, and for each pound
+	days       int   // business days; 0 depends on the zone
 	clock      string
 	guaranteed bool
 }
@@ -31,7 +31,7 @@ var offers = []offer{
 	{"54", false, true, 9930, 395, 2, "090000", true},
 }
 
-// goes reports whether the service is sold between the places.
+// goes reports whether the service is offered between the places.
 func (o offer) goes(from, to place) bool {
 	home := func(p place) bool { return p.CountryCode == "US" || p.CountryCode == "PR" }
 	switch {
@@ -43,7 +43,8 @@ func (o offer) goes(from, to place) bool {
 	return o.abroad
 }
 
-// zone is 2 to 8 at home, from the first digit of the zip code, and 10 abroad.
+// zone is 2 to 8 for domestic shipments, from the first digit of the ZIP code,
+// and 10 for international ones.
 func zone(from, to place) int64 {
 	if from.CountryCode != to.CountryCode {
 		return 10
@@ -64,7 +65,7 @@ type quote struct {
 	weight           string // billed, in the shipment's unit
 	unit             code
 	days             int
-	items            []item // that extra consists of
+	items            []item // the parts of extra
 }
 
 // An item is one surcharge, in cents.
@@ -85,7 +86,8 @@ func (q *quote) charge(code, description string, cents int64) {
 	q.items = append(q.items, item{code, description, cents})
 }
 
-// itemized are the surcharges as UPS lists them. Accounts get nothing off them.
+// itemized returns the surcharges as UPS lists them. Accounts get no discount
+// on them.
 func (q *quote) itemized() (list []map[string]string) {
 	for _, one := range q.items {
 		amount := usd(one.cents)
@@ -99,7 +101,7 @@ func (q *quote) itemized() (list []map[string]string) {
 
 func (q quote) list() int64 { return q.transport + q.extra }
 
-// own is the price of the account: a fifth off.
+// own returns the account's price: a discount of one fifth.
 func (q quote) own() int64 { return q.list() - q.list()/5 }
 
 // price quotes one service for the shipment.
@@ -143,7 +145,7 @@ func price(s *shipment, sold offer) quote {
 	return quoted
 }
 
-// billed is the weight or that of the volume, whichever is more.
+// billed returns the actual or the dimensional weight, whichever is higher.
 func (b box) billed() float64 {
 	weight, _ := strconv.ParseFloat(b.PackageWeight.Weight, 64)
 	if b.Dimensions == nil {
@@ -166,7 +168,8 @@ func usd(cents int64) amount {
 	return amount{"USD", strconv.FormatInt(cents/100, 10) + "." + pad(strconv.FormatInt(cents%100, 10), 2)}
 }
 
-// arrives counts business days from a day.
+// arrives returns the date that is the given number of business days after a
+// day.
 func arrives(from time.Time, days int) time.Time {
 	for days > 0 {
 		from = from.AddDate(0, 0, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// pushedFor is how long a parcel is pushed after a subscription.
+// pushedFor is how long after a subscription the events of a parcel are pushed.
 const pushedFor = 14 * 24 * time.Hour
 
 // webhook pushes what happens to the parcels that it follows.
@@ -18,16 +18,16 @@ type webhook struct {
 	stand  *server
 	all    bool                 // parcels are followed from their sale on
 	open   map[string]*followed // by number
-	script []emulator.Scan      // that they were last looked at by
+	script []emulator.Scan      // the script that was used for the last check
 }
 
-// followed is a parcel whose way is not over.
+// followed is a parcel that is not delivered or voided yet.
 type followed struct {
 	sale  emulator.Entry
 	due   time.Time // nothing happens before
-	since time.Time // what happened until then is not told, or was
+	since time.Time // events up to this time are not pushed, or already were
 	until time.Time
-	void  time.Time // zero: it is not
+	void  time.Time // zero if it is not voided
 }
 
 func newWebhook(s *server) *webhook {
@@ -36,7 +36,7 @@ func newWebhook(s *server) *webhook {
 	return h
 }
 
-// set is what UPS's portal does: it begins to push to an address, or ends it.
+// set does what UPS's portal does: it starts pushing to an address, or stops.
 func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 	var to struct{ URL, Credential string }
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&to)
@@ -63,7 +63,7 @@ func (h *webhook) show(w http.ResponseWriter, _ *http.Request) {
 	}))
 }
 
-// follow has a parcel pushed from now on.
+// follow pushes the events of a parcel from now on.
 func (h *webhook) follow(sold emulator.Entry, number string) {
 	h.Lock()
 	defer h.Unlock()
@@ -78,14 +78,14 @@ func (h *webhook) add(sold emulator.Entry, number string, since time.Time) {
 	}
 }
 
-// followAll has all that is sold from now on pushed.
+// followAll pushes the events of everything that is sold from now on.
 func (h *webhook) followAll() {
 	h.Lock()
 	defer h.Unlock()
 	h.all = true
 }
 
-// sold has a sale pushed, if all are.
+// sold follows a new sale, if the account is subscribed.
 func (h *webhook) sold(entry emulator.Entry) {
 	h.Lock()
 	defer h.Unlock()
@@ -96,7 +96,7 @@ func (h *webhook) sold(entry emulator.Entry) {
 	}
 }
 
-// voided has the end of a sale pushed.
+// voided pushes the void of a sale.
 func (h *webhook) voided(entry emulator.Entry) {
 	h.Lock()
 	defer h.Unlock()
@@ -108,7 +108,7 @@ func (h *webhook) voided(entry emulator.Entry) {
 	}
 }
 
-// look enqueues what happened since it looked last, as far as there is room.
+// look enqueues what has happened since the last call, as far as there is room.
 func (h *webhook) look(now time.Time) {
 	// Under a new script every parcel may have something to push now.
 	script := h.stand.Faults().Tracking
@@ -133,9 +133,9 @@ func (h *webhook) look(now time.Time) {
 	}
 }
 
-// enqueue has the new steps of one parcel pushed, all or none, and finds when
-// there are more: never, if it is the zero time. It reports whether there was
-// room.
+// enqueue queues pushes for the new steps of one parcel, all or none, and
+// computes when the next step is due; the zero time means never. It reports
+// whether there was room.
 func (h *webhook) enqueue(number string, parcel *followed, now time.Time) bool {
 	plan := h.stand.plan(parcel.sale)
 	if !parcel.void.IsZero() {

@@ -55,7 +55,7 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 	}}))
 }
 
-// rateAll quotes all services that go there, or the one that is asked for.
+// rateAll quotes all services to the destination, or the requested one.
 func rateAll(sh *shipment, one, timed, detailed bool) (rated []map[string]any) {
 	for _, o := range offers {
 		asked := !one || sh.Service != nil && sh.Service.Code == o.code
@@ -66,7 +66,7 @@ func rateAll(sh *shipment, one, timed, detailed bool) (rated []map[string]any) {
 	return rated
 }
 
-// responseOf is what every answer begins with.
+// responseOf returns the part that every response begins with.
 func responseOf(context string) map[string]any {
 	r := map[string]any{"ResponseStatus": code{"1", "Success"}}
 	if context != "" {
@@ -89,7 +89,7 @@ func checkTimed(sh *shipment) (refusal, bool) {
 	return refusal{}, true
 }
 
-// ratedShipment is one line of a quote.
+// ratedShipment returns one line of a quote.
 func ratedShipment(sh *shipment, q quote, timed, detailed bool) map[string]any {
 	weight := map[string]any{"UnitOfMeasurement": code{q.unit.Code, "Weight"}, "Weight": q.weight}
 	one := map[string]any{

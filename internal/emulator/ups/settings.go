@@ -9,18 +9,17 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// settings are how this UPS differs from another one. They are no faults: UPS
-// has a test environment, and its documents leave open how labels are
-// recovered.
+// settings select variants of UPS. They are not faults: UPS has a test
+// environment, and its documentation leaves open how labels are recovered.
 type settings struct {
 	// TestEnvironment sells like the Customer Integration Environment: every
 	// number is the placeholder, nothing is kept, and tracking shows samples.
 	TestEnvironment bool `json:"testEnvironment,omitempty"`
-	// Recovery is what a look-up by reference brings: "labels" (the usual),
+	// Recovery is what a look-up by reference returns: "labels" (the usual),
 	// "candidates" (tracking numbers alone), or "returns" (nothing of labels
 	// that are not for returns).
 	Recovery string `json:"recovery,omitempty"`
-	// LeadOnly has references lead to the first parcel of a shipment alone.
+	// LeadOnly makes references lead only to the first parcel of a shipment.
 	LeadOnly bool `json:"leadOnly,omitempty"`
 }
 

@@ -26,7 +26,7 @@ func (q *purchase) check() (refusal, bool) {
 		return no, false
 	}
 	if q.LabelSpecification == nil || !strings.EqualFold(q.LabelSpecification.LabelImageFormat.Code, "GIF") {
-		return refusal{"120702", "Missing or invalid label print method code"}, false // the stand-in draws no other
+		return refusal{"120702", "Missing or invalid label print method code"}, false // the emulator draws no other format
 	}
 	return refusal{}, true
 }
@@ -58,14 +58,14 @@ func (s *server) ship(w http.ResponseWriter, r *http.Request) {
 	s.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
 		s.webhook.sold(e)
 		if e.Reference != sale.Reference {
-			context = e.Reference // it is the answer of another sale
+			context = e.Reference // the response of another sale
 		}
 		return http.StatusOK, "application/json", shipped(context, e, q.Shipment, p)
 	})
 }
 
-// shipped is the answer of a sale. It asks for a printed invoice if the client
-// does not want a paperless one.
+// shipped returns the answer of a sale. It asks for a printed invoice if the
+// client does not want a paperless one.
 func shipped(context string, entry emulator.Entry, sh *shipment, quoted quote) []byte {
 	head := responseOf(context)
 	if options := sh.ShipmentServiceOptions; options != nil && options.InternationalForms != nil && options.InternationalForms.OverridePaperlessIndicator != nil {
@@ -79,7 +79,7 @@ func shipped(context string, entry emulator.Entry, sh *shipment, quoted quote) [
 // placeholder is every number of the test environment.
 const placeholder = "1ZXXXXXXXXXXXXXXXX"
 
-// unsold is what the test environment answers with: a sale with its number
+// unsold returns what the test environment answers with: a sale with its number
 // only.
 func unsold(entry emulator.Entry) emulator.Entry {
 	entry.Number = placeholder
@@ -95,12 +95,13 @@ func priced(sh *shipment) quote {
 			return price(sh, sold)
 		}
 	}
-	return quote{} // checkPurchase has found it
+	return quote{} // checkPurchase has verified that it exists
 }
 
-// sale is the line of the ledger. Of two references, the first of the line is
-// the one that the client has UPS repeat in its answer; the second gives way to
-// an id that the client names as the source of the request.
+// sale returns the ledger entry of the purchase. Of two references, the first
+// in the entry is the one that the client asks UPS to repeat in its response.
+// The second is replaced by an ID that the client names as the source of the
+// request.
 func (s *server) sale(sh *shipment, q quote, context, id string) emulator.Entry {
 	from := sh.from().Address
 	to := sh.ShipTo.Address
@@ -156,7 +157,7 @@ func (s *server) sale(sh *shipment, q quote, context, id string) emulator.Entry 
 	return entry
 }
 
-// pieces are the tracking numbers of a sale.
+// pieces returns the tracking numbers of a sale.
 func pieces(entry emulator.Entry) []string {
 	if len(entry.Pieces) > 0 {
 		return entry.Pieces
@@ -165,11 +166,11 @@ func pieces(entry emulator.Entry) []string {
 }
 
 func keptOf(entry emulator.Entry) (sale kept) {
-	_ = json.Unmarshal(entry.Kept, &sale) // it is our own
+	_ = json.Unmarshal(entry.Kept, &sale) // this package wrote it
 	return sale
 }
 
-// results is what was sold.
+// results describes what was sold.
 func results(entry emulator.Entry, sh *shipment, q quote) map[string]any {
 	var packages []map[string]any
 	for _, number := range pieces(entry) {

@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// UPS has published the fields of this file, and not the codes with which it
-// refuses them: the numbers are the stand-in's, the words name the field.
+// UPS has published the fields in this file, but not the codes with which it
+// refuses them. The codes are the emulator's own, and the messages name the
+// field.
 
 // members are the countries of the European Union, and Monaco.
 var members = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
 
-// inEU reports whether UPS counts a place to the European Union. Ceuta, Melilla
-// and Åland have no country of their own at UPS.
+// inEU reports whether UPS treats a place as part of the European Union. Ceuta,
+// Melilla and Åland have no country code of their own at UPS, so they are
+// recognized by postal code.
 func inEU(p place) bool {
 	outside := p.CountryCode == "ES" && (strings.HasPrefix(p.PostalCode, "51") || strings.HasPrefix(p.PostalCode, "52")) ||
 		p.CountryCode == "FI" && strings.HasPrefix(p.PostalCode, "22") ||
@@ -24,8 +26,7 @@ func inEU(p place) bool {
 
 var partyTypes = []string{"01", "02", "NA"}
 
-// checkEntersEU is what a shipment from outside into the European Union
-// demands.
+// checkEntersEU checks what a shipment into the European Union requires.
 func checkEntersEU(s *shipment) (refusal, bool) {
 	o := s.ShipmentServiceOptions
 	switch {
@@ -66,7 +67,7 @@ func checkEntersEU(s *shipment) (refusal, bool) {
 	return fine()
 }
 
-// checkProduct is what the European Union wants to know of one product.
+// checkProduct checks what the European Union requires about one product.
 func checkProduct(p article, toConsumer bool) (refusal, bool) {
 	if len(p.ProductIdentifier) > 6 {
 		return flaw("128906", "No more than 6 ProductIdentifier can be given per product")

@@ -12,8 +12,8 @@ import (
 // A scan in UPS's three codes: kind, activity, status.
 type scanCode struct{ kind, activity, status, text string }
 
-// usual is the life of a parcel; the part of its days at which each step
-// comes, in hundredths.
+// usual is the usual history of a parcel, with the time of each step in
+// hundredths of the whole transit time.
 var usual = []struct {
 	part int
 	scanCode
@@ -27,8 +27,8 @@ var usual = []struct {
 	{100, scanCode{"D", "F4", "011", "DELIVERED "}, true},
 }
 
-// codeOf reads the code of a fault: an activity of the usual life, or all three
-// as "X/48/022".
+// codeOf reads the code of a fault: an activity of the usual history, or all
+// three as "X/48/022".
 func codeOf(given emulator.Scan) scanCode {
 	if parts := strings.Split(given.Code, "/"); len(parts) == 3 {
 		return scanCode{parts[0], parts[1], parts[2], given.Text}
@@ -52,7 +52,7 @@ type step struct {
 	city, state, country string
 }
 
-// plan is all that becomes of a parcel, first to last as the script has it.
+// plan returns all steps of a parcel, in the order of the script.
 func (s *server) plan(e emulator.Entry) (list []step) {
 	k := keptOf(e)
 	if script := s.Faults().Tracking; len(script) > 0 {
@@ -75,17 +75,17 @@ func (s *server) plan(e emulator.Entry) (list []step) {
 	return list
 }
 
-// steps are the scans of a parcel until now.
+// steps returns the scans of a parcel until now.
 func (s *server) steps(entry emulator.Entry, now time.Time) []step {
 	return slices.DeleteFunc(s.plan(entry), func(one step) bool { return one.at.After(now) })
 }
 
-// voiding is the end of a parcel that was never sent.
+// voiding returns the last step of a parcel that was never sent.
 func voiding(entry emulator.Entry, at time.Time) step {
 	return step{scanCode{"MV", "VP", "007", "Shipment Canceled"}, at, "", "", keptOf(entry).Start}
 }
 
-// track tells all of one parcel.
+// track responds with everything about one parcel.
 func (s *server) track(w http.ResponseWriter, r *http.Request) {
 	number := r.PathValue("number")
 	if !named(w, r) {
@@ -107,8 +107,8 @@ func (s *server) track(w http.ResponseWriter, r *http.Request) {
 	tell(w, number, []any{s.parcel(e, number, voided)})
 }
 
-// sample is the parcel that the test environment shows, whatever it is asked
-// for: it was delivered long ago.
+// sample is the parcel that the test environment shows, whatever number is
+// requested: it was delivered long ago.
 var sample = emulator.Entry{
 	Number: placeholder,
 	At:     time.Date(2024, 4, 2, 9, 0, 0, 0, time.UTC),
@@ -133,7 +133,7 @@ func (s *server) trackShipment(w http.ResponseWriter, r *http.Request) {
 	tell(w, number, list)
 }
 
-// trackReference tells of the parcels under a reference.
+// trackReference responds with the parcels that have a reference.
 func (s *server) trackReference(w http.ResponseWriter, r *http.Request) {
 	reference := r.PathValue("reference")
 	if !named(w, r) {
@@ -156,7 +156,7 @@ func (s *server) trackReference(w http.ResponseWriter, r *http.Request) {
 	tell(w, reference, list)
 }
 
-// named reports whether the request has the headers that tracking demands.
+// named reports whether the request has the headers that tracking requires.
 func named(w http.ResponseWriter, r *http.Request) bool {
 	if r.Header.Get("transId") == "" || r.Header.Get("transactionSrc") == "" {
 		refuse(w, refusal{"TV1001", "Missing transId or transactionSrc"})
@@ -165,7 +165,7 @@ func named(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// tell answers with the parcels, or that there are none.
+// tell responds with the parcels, or that there are none.
 func tell(w http.ResponseWriter, inquiry string, parcels []any) {
 	shipment := map[string]any{"inquiryNumber": inquiry, "package": parcels}
 	if len(parcels) == 0 {
@@ -174,7 +174,7 @@ func tell(w http.ResponseWriter, inquiry string, parcels []any) {
 	answer(w, http.StatusOK, encode(map[string]any{"trackResponse": map[string]any{"shipment": []any{shipment}}}))
 }
 
-// parcel is one parcel with its scans, the newest first.
+// parcel returns one parcel with its scans, the newest first.
 func (s *server) parcel(entry emulator.Entry, number string, voided bool) map[string]any {
 	steps := s.steps(entry, time.Now())
 	if voided {
@@ -217,7 +217,7 @@ func (s *server) parcel(entry emulator.Entry, number string, voided bool) map[st
 	return parcel
 }
 
-// voidedAt is when the shipment was voided.
+// voidedAt returns when the shipment was voided.
 func (s *server) voidedAt(number string) (at time.Time) {
 	for _, entry := range s.Ledger.Entries() {
 		if entry.Kind == "voided" && entry.Number == number {
@@ -231,7 +231,7 @@ func statusOf(s step) map[string]string {
 	return map[string]string{"type": s.kind, "code": s.activity, "statusCode": s.status, "description": s.text}
 }
 
-// activityOf is one scan. The stand-in's clocks all show UTC.
+// activityOf returns one scan. The emulator's clocks all show UTC.
 func activityOf(s step) map[string]any {
 	address := map[string]string{"countryCode": s.country, "country": s.country}
 	if s.city != "" {

@@ -1,14 +1,14 @@
-// Package ups is a stand-in for UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking and Track Alert, in UPS's own protocol. It shares no code with
-// the service; its ledger judges it.
+// Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
+// voids, tracking and Track Alert, in UPS's own protocol. It shares no code
+// with the service, and tests compare the service's records with its ledger.
 //
-// It pushes what happens to the parcels that were subscribed to, from then on,
-// to the webhook that UPS's portal sets up:
+// It pushes the events of parcels, from their subscription on, to the webhook
+// that is set up in UPS's portal:
 //
 //	PUT /_emulator/push   {"url":"http://...","credential":"..."}; an empty url ends it
 //	GET /_emulator/push   how many pushes arrived, failed and wait
 //
-// It can be another UPS than the usual one, as settings.go says:
+// It can behave like other variants of UPS, as described in settings.go:
 //
 //	PUT /_emulator/settings   {"testEnvironment":true,"recovery":"candidates"}
 //	GET /_emulator/settings
@@ -25,21 +25,21 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the stand-in lets in.
+// The credentials that the emulator accepts.
 const (
 	ClientID     = "emulated-ups-client"
 	ClientSecret = "emulated-ups-secret"
 	Account      = "A1B2C3"
 )
 
-// server is the stand-in.
+// server is the emulator.
 type server struct {
 	*emulator.Server
 	webhook  *webhook
 	settings atomic.Pointer[settings]
 }
 
-// New returns a stand-in that goes on with the ledger.
+// New returns an emulator that continues with the ledger.
 func New(l *emulator.Ledger) *emulator.Server {
 	s := &server{Server: emulator.New("ups", l)}
 	s.webhook = newWebhook(s)
@@ -62,11 +62,11 @@ func New(l *emulator.Ledger) *emulator.Server {
 	return s.Server
 }
 
-// A refusal is how UPS says no.
+// A refusal is an error as UPS reports it.
 type refusal struct{ code, message string }
 
-// failure writes UPS's own words for a status. 400 is that of a void: those of
-// purchases have their own.
+// failure writes UPS's own error body for a status. 400 is the refusal of a
+// void; purchases have their own refusals.
 func failure(status int) (contentType string, body []byte) {
 	said := map[int]refusal{
 		http.StatusBadRequest:          {"190102", "No shipment found within the allowed void period"},
@@ -98,12 +98,12 @@ func answer(w http.ResponseWriter, status int, body []byte) {
 func encode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // our own types always can be
+		panic(err) // our own types can always be encoded
 	}
 	return body
 }
 
-// decode reads a request; UPS wants JSON that says so.
+// decode reads a request; UPS requires the content type of JSON.
 func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		refuse(w, refusal{"10007", "The request has an invalid content type"})

@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 )
 
-// A bench is a stand-in and a plain client of it.
+// A bench is an emulator and a plain client of it.
 type bench struct {
 	*emulator.Server
 	t     *testing.T
@@ -78,7 +78,7 @@ func (b *bench) post(path, kind, body string) (int, []byte, error) {
 	return b.do(http.MethodPost, path, kind, body)
 }
 
-// order is a purchase of n parcels under a reference.
+// order returns a purchase of n parcels under a reference.
 func order(reference string, n int) string {
 	box := `{"Packaging":{"Code":"02"},"PackageWeight":{"UnitOfMeasurement":{"Code":"LBS"},"Weight":"2.5"},"ReferenceNumber":[{"Value":"` + reference + `"},{"Value":"second"}]}`
 	return `{"ShipmentRequest":{"Request":{"RequestOption":"nonvalidate","TransactionReference":{"CustomerContext":"` + reference + `"}},
@@ -94,7 +94,8 @@ func (b *bench) buy(reference string, n int) (int, []byte, error) {
 	return b.post("/api/shipments/v2409/ship", "application/json", order(reference, n))
 }
 
-// find recovers the labels under a reference, and the first code of a refusal.
+// find recovers the labels with a reference, or returns the first code of a
+// refusal.
 func (b *bench) find(reference string) (numbers, labels []string, refusal string) {
 	b.t.Helper()
 	_, body, err := b.post("/api/labels/v1/recovery", "application/json", `{"LabelRecoveryRequest":{"Request":{},"LabelSpecification":{"LabelImageFormat":{"Code":"GIF"}},

@@ -141,7 +141,7 @@ type article struct {
 	CommodityFieldSpecialConditionCode string
 }
 
-// from is where the parcels start.
+// from returns where the parcels start.
 func (s *shipment) from() who {
 	if s.ShipFrom != nil {
 		return *s.ShipFrom
@@ -149,7 +149,7 @@ func (s *shipment) from() who {
 	return s.Shipper
 }
 
-// kept is what the stand-in needs to answer again about a sale.
+// kept is what the emulator needs to answer again about a sale.
 type kept struct {
 	From     string `json:"from"` // cities
 	To       string `json:"to"`

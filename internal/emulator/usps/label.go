@@ -17,8 +17,8 @@ const vendorJSON = "application/vnd.usps.labels+json"
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// create sells a label. The same key and body again is the same label, without
-// a second sale.
+// create sells a label. Repeating a request with the same key and body returns
+// the same label, without a second sale.
 func (s *service) create(api labelAPI) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, body, p := readOrder(r, api)
@@ -114,7 +114,7 @@ func (s *service) releaseKey(key string) {
 	delete(s.selling, key)
 }
 
-// find is the sale that a request is about, by its key or its number.
+// find returns the sale that a request is about, by its key or its number.
 func (s *service) find(r *http.Request) (sold emulator.Entry, voided, known bool) {
 	name := r.PathValue("number")
 	if name == "" {
@@ -126,7 +126,7 @@ func (s *service) find(r *http.Request) (sold emulator.Entry, voided, known bool
 	return s.Ledger.Sold(name)
 }
 
-// reprint is the carrier's look-up.
+// reprint returns the handler of the carrier's look-up.
 func (s *service) reprint(api labelAPI) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
@@ -184,7 +184,7 @@ func (s *service) countReprint(api labelAPI, sold emulator.Entry, voided, known 
 	return s.reprints[sold.Number], problem{}
 }
 
-// shows reports whether a look-up sees the sale already.
+// shows reports whether a look-up can see the sale yet.
 func (s *service) shows(sold emulator.Entry) bool {
 	for _, found := range s.Find(sold.Reference) {
 		if found.Number == sold.Number {

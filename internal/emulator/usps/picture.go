@@ -40,7 +40,7 @@ func (a address) lines() []string {
 	return list
 }
 
-// pdf is one page of text and bars.
+// pdf returns one page of text and bars.
 func (p picture) pdf() []byte {
 	var page bytes.Buffer
 	write := func(x, y, size int, text string) {
@@ -88,7 +88,7 @@ func document(content []byte) []byte {
 	return file.Bytes()
 }
 
-// png is a frame, text and the bars, 203 dots an inch.
+// png returns a frame, text and the bars, at 203 dots per inch.
 func (p picture) png() []byte {
 	const wide, high = 812, 1218
 	img := image.NewPaletted(image.Rect(0, 0, wide, high), color.Palette{color.White, color.Black})
@@ -103,7 +103,7 @@ func (p picture) png() []byte {
 		fill(line[0], line[1], line[2], line[3])
 	}
 
-	// Bars of whole dots, so that a scanner reads them.
+	// Bars are whole dots wide, so that a scanner can read them.
 	bars, modules := code128(p.routing, p.number)
 	module := 720 / modules
 	left := (wide - module*modules) / 2
@@ -128,7 +128,7 @@ func (p picture) png() []byte {
 	return out.Bytes()
 }
 
-// A bar stands at so many modules from the left.
+// A bar is a black bar at a position counted in modules from the left.
 type bar struct{ at, wide int }
 
 // code128 encodes digits in pairs, with a function character before each part,
@@ -172,7 +172,8 @@ func code128(routing, number string) (bars []bar, modules int) {
 	return bars, modules
 }
 
-// patterns are six widths a code word, bar and space in turn, from 0 to 105.
+// patterns has six widths for each code word from 0 to 105, bars and spaces in
+// turn.
 const patterns = "212222222122222221121223121322131222122213122312132212221213" +
 	"221312231212112232122132122231113222123122123221223211221132" +
 	"221231213212223112312131311222321122321221312212322112322211" +

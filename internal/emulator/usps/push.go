@@ -22,8 +22,8 @@ const (
 	pushWait     = time.Second // before the second try, twice that before the third
 )
 
-// pushes sends subscribers the events of parcels as they happen, on a best
-// effort basis. It ends with the ledger.
+// pushes sends subscribers the events of parcels as they happen, on a
+// best-effort basis. It ends when the ledger is closed.
 type pushes struct {
 	service *service
 	started sync.Once
@@ -35,7 +35,7 @@ type pushes struct {
 	parcels map[string]*parcel
 	plan    agenda
 	era     int             // of the plan: a new one is made when the faults are changed
-	script  []emulator.Scan // that the plan was made by
+	script  []emulator.Scan // the script that the plan was made from
 }
 
 // A parcel is a sale that is followed.
@@ -55,7 +55,7 @@ func newPushes(s *service) *pushes {
 		script:  s.Faults().Tracking,
 	}
 
-	// What a process before this one sold and promised is in the ledger.
+	// Sales and subscriptions of an earlier process are in the ledger.
 	for _, entry := range s.Ledger.Entries() {
 		switch entry.Kind {
 		case "sold":
@@ -95,8 +95,9 @@ func (p *pushes) subscribe(sub subscription) (taken string, err error) {
 		return "", err
 	}
 
-	// Events from before the subscription are not sent to it. A new script is
-	// planned for the others first, to whom all of it is new.
+	// Events from before the subscription are not sent to it. If the script has
+	// changed, the plan is first renewed for the other subscribers, to whom all
+	// of it is new.
 	now := time.Now()
 	if !isSameScript(p.service.Faults().Tracking, p.script) {
 		p.replan(now)
@@ -169,8 +170,8 @@ func (p *pushes) add(planned item) {
 	heap.Push(&p.plan, planned)
 }
 
-// replan makes a new plan. What has happened by now is sent only if the script
-// is another one. The caller holds the lock, or is the only user.
+// replan makes a new plan. Events that have happened by now are sent only if
+// the script has changed. The caller holds the lock, or is the only user.
 func (p *pushes) replan(now time.Time) {
 	script := p.service.Faults().Tracking
 	isNew := !isSameScript(script, p.script)
@@ -234,8 +235,8 @@ func (p *pushes) run() {
 	}
 }
 
-// take is the next item that is due, or how long to wait for one: the faults
-// are read once a second.
+// take returns the next item that is due, or how long to wait for one: the
+// faults are read once a second.
 func (p *pushes) take(now time.Time) (item, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,13 +24,13 @@ const (
 	listPath = "/subscriptions-tracking/v3/subscriptions"
 )
 
-// listener is who subscribes.
+// listener is a subscriber.
 type listener struct {
 	*httptest.Server
 	mu     sync.Mutex
-	codes  []string // number and code of each event that was proved
+	codes  []string // number and code of each event with a valid signature
 	wrong  int      // proofs
-	refuse int      // answers of 500 that are still to be given
+	refuse int      // how many more requests are answered with 500
 }
 
 func listen(t *testing.T) *listener {
@@ -73,7 +73,8 @@ func (l *listener) take(proof string, body []byte) {
 	l.codes = append(l.codes, result.Number+" "+result.Events[0].Code)
 }
 
-// heard waits for so many events, a little longer for more, and lists them.
+// heard waits for the given number of events, then a little longer for
+// unexpected ones, and lists them.
 func (l *listener) heard(t *testing.T, n int) string {
 	t.Helper()
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
@@ -122,7 +123,7 @@ func TestEventsArePushedAsTheyHappen(t *testing.T) {
 	if _, status, said := c.subscribe(l.URL); status != 201 {
 		t.Fatalf("%d %s", status, said)
 	}
-	l.refuse = 1 // the first is told again
+	l.refuse = 1 // the first is sent again
 	c.do("POST", "/labels/v3/label", key1, request(nil), &sold)
 	want := fmt.Sprintf("%[1]s 03,%[1]s 10,%[1]s 01", sold.Number)
 	if got := l.heard(t, 3); got != want {

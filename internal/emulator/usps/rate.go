@@ -62,7 +62,7 @@ func dollars(cents int64) json.Number {
 	return json.Number(fmt.Sprintf("%d.%02d", cents/100, cents%100))
 }
 
-// A load is what prices depend on.
+// A load is the part of a request that determines the price.
 type load struct {
 	pounds                float64
 	length, width, height float64
@@ -70,7 +70,7 @@ type load struct {
 	value                 float64
 }
 
-// zoneOf is a zone between two ZIP codes, or to a country.
+// zoneOf returns the zone between two ZIP codes, or to a country.
 func zoneOf(from, to string) int64 {
 	if len(from) == 0 || len(to) == 0 {
 		return 1
@@ -79,8 +79,8 @@ func zoneOf(from, to string) int64 {
 	return min(max(apart, -apart), 8) + 1
 }
 
-// postage is the price of a class in the client's own box, by the greater of
-// weight and volume.
+// postage returns the price of a class in the client's own box, by the greater
+// of weight and volume.
 func (c mailClass) postage(parcel load) (cents int64, indicator string) {
 	pounds := parcel.pounds
 	indicator = c.indicator
@@ -100,20 +100,21 @@ func (c mailClass) postage(parcel load) (cents int64, indicator string) {
 	return c.base + c.zone*(parcel.zone-1) + c.pound*(charged-1), indicator
 }
 
-// cubic reports whether the parcel may be priced by its volume: it is at home,
+// cubic reports whether the parcel may be priced by its volume: it is domestic,
 // small and not heavy.
 func (c mailClass) cubic(parcel load) bool {
 	return !c.abroad && c.indicator == "SP" && parcel.pounds <= 20 && parcel.length <= 18 && parcel.length*parcel.width*parcel.height <= 864
 }
 
-// cubicPostage is the price by volume, in tiers of a tenth of a cubic foot.
+// cubicPostage returns the price by volume, in tiers of a tenth of a cubic
+// foot.
 func (c mailClass) cubicPostage(parcel load) int64 {
 	tier := int64(parcel.length*parcel.width*parcel.height/172.8) + 1
-	return c.base + 2*c.pound + c.zone*(parcel.zone-1) + 25*(tier-1) // less than by weight from four pounds on
+	return c.base + 2*c.pound + c.zone*(parcel.zone-1) + 25*(tier-1) // cheaper than by weight from four pounds on
 }
 
-// priced is the postage by the rate indicator that the client names, or by the
-// one that the carrier finds.
+// priced returns the postage by the rate indicator that the client names, or by
+// the one that the carrier finds.
 func (c mailClass) priced(parcel load, indicator string) (cents int64, ok bool) {
 	cents, own := c.postage(parcel)
 	switch indicator {
@@ -125,7 +126,7 @@ func (c mailClass) priced(parcel load, indicator string) (cents int64, ok bool) 
 	return 0, false
 }
 
-// fee is what a long parcel costs more.
+// fee returns the surcharge for a long parcel.
 func (l load) fee() int64 {
 	if l.length > 22 {
 		return 400
@@ -133,7 +134,7 @@ func (l load) fee() int64 {
 	return 0
 }
 
-// extra is the price of an extra service: insurance grows with the value.
+// extra returns the price of an extra service: insurance grows with the value.
 func (c mailClass) extra(code int, value float64) (int64, bool) {
 	price, ok := c.extras[code]
 	if code == 925 || code == 930 || code == 931 {
@@ -236,8 +237,8 @@ func (s *service) options(w http.ResponseWriter, r *http.Request) {
 	reply(w, answer)
 }
 
-// shippingOptions are the offers of every class: in the client's own box, in
-// each flat rate packaging, and one for senders who bring the parcel to the
+// shippingOptions returns the offers of every class: in the client's own box,
+// in each flat rate packaging, and one for senders who bring the parcel to the
 // destination's post office themselves.
 func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
 	asked := in.PackageDescription
@@ -322,7 +323,8 @@ func (c mailClass) option(in optionsRequest, priceType, indicator, category, ent
 	return option
 }
 
-// commitment is the promise of a class: so many days, and none on a Sunday.
+// commitment returns the promise of a class: a number of days, never ending on
+// a Sunday.
 func (c mailClass) commitment(mailing string, zone int64) map[string]any {
 	days := c.days + int(zone)/4
 	from, err := time.Parse(time.DateOnly, mailing)

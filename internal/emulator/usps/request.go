@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// labelRequest is what the stand-in reads of an order for a label.
+// labelRequest is the part of a label request that the emulator reads.
 type labelRequest struct {
 	ImageInfo struct {
 		ImageType string `json:"imageType"`
@@ -146,8 +146,8 @@ func (d packageDescription) check(abroad bool, now time.Time) problem {
 		days = 7
 	}
 
-	// The day of the origin counts, whose zone is not known here, so every zone
-	// of the world is accepted.
+	// The date at the origin counts, but its time zone is not known here, so a
+	// date that is current in any time zone is accepted.
 	day, err := time.Parse(time.DateOnly, d.MailingDate)
 	earliest := now.UTC().Add(-36 * time.Hour)
 	latest := now.UTC().Add(12*time.Hour).AddDate(0, 0, days)
@@ -202,8 +202,8 @@ func (d packageDescription) pricedBy(class mailClass) bool {
 	return ok
 }
 
-// checkTaxReference checks a tax number of a customs form: a text at home, a
-// text with its type abroad.
+// checkTaxReference checks a tax number of a customs form: plain text for
+// domestic forms, text with a type for international ones.
 func checkTaxReference(name string, raw json.RawMessage, abroad bool) problem {
 	if len(raw) == 0 {
 		return problem{}

@@ -8,7 +8,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// kept is what the carrier remembers of a sale.
+// kept is what the carrier stores about a sale.
 type kept struct {
 	Body    string       `json:"body"` // its hash: the same key with another body is refused
 	Request labelRequest `json:"request"`
@@ -69,7 +69,7 @@ func (s *service) sale(api labelAPI, in labelRequest, body string) emulator.Entr
 	return entry
 }
 
-// flatRate is the flat rate that a package is sold by, if it is.
+// flatRate returns the flat rate that a package is sold by, if it is.
 func (c mailClass) flatRate(parcel packageDescription) (flatRate, bool) {
 	if flat, ok := c.flat[parcel.PackagingType]; ok {
 		return flat, true
@@ -83,7 +83,8 @@ func (c mailClass) flatRate(parcel packageDescription) (flatRate, bool) {
 }
 
 // number makes a tracking number that no other sale has: 22 digits with the
-// mailer's id, or thirteen characters in the form of the postal union abroad.
+// mailer's ID, or thirteen characters in the format of the Universal Postal
+// Union for international parcels.
 func (s *service) number(class mailClass) string {
 	n := s.Ledger.Next()
 	if class.abroad {
@@ -94,7 +95,8 @@ func (s *service) number(class mailClass) string {
 	return digits + barcodeCheck(digits)
 }
 
-// barcodeCheck is the check digit of a barcode: threes and ones from the end.
+// barcodeCheck returns the check digit of a barcode: digits are weighted 3 and
+// 1 in turn, from the end.
 func barcodeCheck(digits string) string {
 	sum := 0
 	for i := range len(digits) {
@@ -107,7 +109,8 @@ func barcodeCheck(digits string) string {
 	return strconv.Itoa((10 - sum%10) % 10)
 }
 
-// postalCheck is the check digit of a number of the postal union.
+// postalCheck returns the check digit of a number in the format of the
+// Universal Postal Union.
 func postalCheck(digits string) string {
 	sum := 0
 	for i, weight := range []int{8, 6, 4, 2, 3, 5, 9, 7} {
@@ -123,8 +126,8 @@ func postalCheck(digits string) string {
 	}
 }
 
-// answer is the carrier's body of a sale. A sale that was mixed up has another
-// address.
+// answer returns the carrier's body of a sale. A response with a wrong
+// reference also has another address.
 func answer(sold emulator.Entry, mixedUp bool) []byte {
 	metadata, image := describe(sold, mixedUp, "")
 	metadata["labelImage"] = image
@@ -132,7 +135,7 @@ func answer(sold emulator.Entry, mixedUp bool) []byte {
 	return body
 }
 
-// describe is what the carrier answers about a sale, and its label.
+// describe returns what the carrier answers about a sale, and its label.
 func describe(sold emulator.Entry, mixedUp bool, imageType string) (map[string]any, []byte) {
 	var sale kept
 	_ = json.Unmarshal(sold.Kept, &sale) // as it was marshalled
@@ -191,8 +194,8 @@ func describe(sold emulator.Entry, mixedUp bool, imageType string) (map[string]a
 	}.draw(imageType)
 }
 
-// printedReferences are the references that the label shows: those that the
-// client wants printed, and none beside a customs form.
+// printedReferences returns the references that the label shows: those that the
+// client wants printed, but none on a label with a customs form.
 func (in labelRequest) printedReferences() (list []string) {
 	if in.CustomsForm != nil {
 		return nil
@@ -205,7 +208,7 @@ func (in labelRequest) printedReferences() (list []string) {
 	return list
 }
 
-// charges are what a sale cost besides its postage.
+// charges returns what a sale cost besides its postage.
 func (k kept) charges(class mailClass) (extras, fees []any) {
 	extras = []any{} // empty, never null
 	for _, code := range k.Request.PackageDescription.ExtraServices {

@@ -32,7 +32,7 @@ type filter struct {
 	TrackingEventTypes []string `json:"trackingEventTypes,omitempty"`
 }
 
-// tag is the version that a deletion has to name.
+// tag returns the version that a deletion has to name.
 func (s subscription) tag() string { return `"` + s.ID[:8] + `"` }
 
 func (s *service) subscribe(w http.ResponseWriter, r *http.Request) {
@@ -67,8 +67,8 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// check checks what is asked for. The carrier takes only https; here a plain
-// address of this machine is accepted too.
+// check validates a subscription request. The carrier accepts only https; the
+// emulator also accepts a plain http address on this machine.
 func (s subscription) check() problem {
 	to, err := url.Parse(s.URL)
 	isLocal := err == nil && to.Scheme == "http" && (to.Hostname() == "localhost" || strings.HasPrefix(to.Hostname(), "127."))
@@ -124,7 +124,7 @@ func (s *service) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record writes into the ledger that a subscription began or ended.
+// record writes to the ledger that a subscription began or ended.
 func (s *service) record(kind string, sub subscription) error {
 	keep, _ := json.Marshal(sub) // of strings
 	_, err := s.Ledger.Append(emulator.Entry{Kind: kind, Number: sub.ID, Kept: keep})

@@ -10,14 +10,14 @@ import (
 
 // A scan is a step of a parcel in the carrier's code.
 type scan struct {
-	part     int // of the tracking state, in hundredths
+	part     int // time within the transit, in hundredths
 	code     string
 	text     string
 	category string
 	there    bool // at the destination
 }
 
-// usual is what a parcel goes through.
+// usual is the usual history of a parcel.
 var usual = []scan{
 	{0, "GX", "Shipping Label Created, USPS Awaiting Item", "Pre-Shipment", false},
 	{10, "03", "Accepted at USPS Origin Facility", "Accepted", false},
@@ -27,7 +27,7 @@ var usual = []scan{
 	{100, "01", "Delivered, In/At Mailbox", "Delivered", true},
 }
 
-// categories are the status categories of codes beside the usual.
+// categories are the status categories of codes outside the usual history.
 var categories = map[string]string{
 	"02": "Delivery Attempt: Action Needed",
 	"04": "Alert",
@@ -42,7 +42,7 @@ var categories = map[string]string{
 	"MA": "Pre-Shipment",
 }
 
-// categoryOf is the status category of a code.
+// categoryOf returns the status category of a code.
 func categoryOf(code string) string {
 	if i := slices.IndexFunc(usual, func(s scan) bool { return s.code == code }); i >= 0 {
 		return usual[i].category
@@ -53,7 +53,8 @@ func categoryOf(code string) string {
 	return "In Transit"
 }
 
-// timeThere is the zone of every place here: the carrier reports local time.
+// timeThere is the time zone of every place in the emulator; the carrier
+// reports local time.
 var timeThere = time.FixedZone("EST", -5*3600)
 
 // A step is something that happens to a parcel.
@@ -62,7 +63,7 @@ type step struct {
 	code, text, city, state, zip string
 }
 
-// steps are everything that happens to a sale, first to last.
+// steps returns everything that happens to a sale, in order.
 func (s *service) steps(at time.Time, sale kept) []step {
 	var list []step
 	if script := s.Faults().Tracking; script != nil {
@@ -96,7 +97,7 @@ func (s *service) steps(at time.Time, sale kept) []step {
 	return list
 }
 
-// event is a step as the carrier reports it.
+// event returns a step as the carrier reports it.
 func (t step) event() map[string]any {
 	local := t.at.In(timeThere)
 	return map[string]any{
@@ -105,7 +106,7 @@ func (t step) event() map[string]any {
 		"eventCity":      strings.ToUpper(t.city),
 		"eventState":     t.state,
 		"eventZIP":       t.zip,
-		"eventTimestamp": local.Format("2006-01-02T15:04:05") + "Z", // local, whatever the letter says
+		"eventTimestamp": local.Format("2006-01-02T15:04:05") + "Z", // local time, despite the Z
 		"GMTTimestamp":   t.at.UTC().Format("2006-01-02T15:04:05Z"),
 		"GMTOffset":      local.Format("-07:00"),
 	}
@@ -127,13 +128,13 @@ func (s *service) details(number string) map[string]any {
 	return s.trackingDetails(number, sale, s.happened(sold.At, sale, time.Now()))
 }
 
-// happened are the steps of a sale until now.
+// happened returns the steps of a sale until now.
 func (s *service) happened(at time.Time, sale kept, now time.Time) []step {
 	return slices.DeleteFunc(s.steps(at, sale), func(t step) bool { return t.at.After(now) })
 }
 
-// trackingDetails is the carrier's answer about a number and some of its steps,
-// the last of which is its state; nil if there are none.
+// trackingDetails returns the carrier's answer about a number and some of its
+// steps, the last of which is its state; nil if there are none.
 func (s *service) trackingDetails(number string, sale kept, steps []step) map[string]any {
 	if len(steps) == 0 {
 		return nil
@@ -214,7 +215,7 @@ func (s *service) trackMany(w http.ResponseWriter, r *http.Request) {
 	send(w, status, body)
 }
 
-// newer is the same in the names of the newer API.
+// newer converts the tracking details to the names of the newer API.
 func newer(details map[string]any) map[string]any {
 	if details == nil {
 		return nil

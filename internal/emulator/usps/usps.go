@@ -1,4 +1,4 @@
-// Package usps is a stand-in for the v3 APIs of the United States Postal
+// Package usps is an emulator of the v3 APIs of the United States Postal
 // Service: OAuth, payment authorization, shipping options, domestic and
 // international labels with reprint and cancellation by number or by
 // idempotency key, tracking, and pushes to subscribers. It refuses what the
@@ -17,7 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// The credentials that the stand-in accepts.
+// The credentials that the emulator accepts.
 const (
 	ClientID     = "emulated-consumer-key"
 	ClientSecret = "emulated-consumer-secret"
@@ -40,7 +40,7 @@ type service struct {
 	reprints map[string]int  // by tracking number
 }
 
-// New returns a stand-in that keeps the ledger.
+// New returns an emulator that continues with the ledger.
 func New(ledger *emulator.Ledger) *emulator.Server {
 	s := &service{
 		Server:   emulator.New("usps", ledger),
@@ -87,8 +87,8 @@ var (
 // A problem is why a request is refused.
 type problem struct{ code, parameter, detail string }
 
-// failure is the carrier's body for a status, or that of the gateway in front
-// of it.
+// failure returns the carrier's body for a status, or that of the gateway in
+// front of it.
 func (s *service) failure(status int) (string, []byte) {
 	if s.Faults().Gateway {
 		return "application/json", gatewayBody(status)
@@ -96,7 +96,8 @@ func (s *service) failure(status int) (string, []byte) {
 	return failure(status)
 }
 
-// gatewayBody is how the gateway refuses what never reaches the APIs.
+// gatewayBody returns the error of the gateway, for requests that never reach
+// the APIs.
 func gatewayBody(status int) []byte {
 	code := "messaging.runtime.Failure"
 	switch status {
@@ -163,8 +164,8 @@ func reply(w http.ResponseWriter, answer any) {
 	send(w, http.StatusOK, body)
 }
 
-// read decodes a request. Members that the carrier does not know are refused
-// where it refuses them: at the top, if members lists those that it knows.
+// read decodes a request. Unknown members are refused where the carrier refuses
+// them: at the top level, if members lists the known ones.
 func read(r *http.Request, into any, members ...string) (raw []byte, p problem) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err == nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 )
 
-// A client is a plain HTTP client of the stand-in.
+// A client is a plain HTTP client of the emulator.
 type client struct {
 	t              *testing.T
 	at             string
 	access, paying string
 }
 
-// start runs a stand-in on the ledger of a file; "" keeps none.
+// start runs an emulator on the ledger of a file; "" keeps none.
 func start(t *testing.T, file string) (*emulator.Server, *client, func()) {
 	t.Helper()
 	ledger, err := emulator.OpenLedger(file)
@@ -61,14 +61,14 @@ func roles(account string) string {
 		usps.CRID, account, usps.CRID, usps.MID, usps.ManifestMID)
 }
 
-// do sends one request. The status is 0 if no whole answer came.
+// do sends one request. The status is 0 if no complete response arrived.
 func (c *client) do(method, path, key, body string, into any) (status int, said string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.at+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	req.GetBody = nil // else the client itself repeats what has an idempotency key
+	req.GetBody = nil // otherwise the HTTP client itself retries requests that have an idempotency key
 	req.Header.Set("Authorization", "Bearer "+c.access)
 	req.Header.Set("X-Payment-Authorization-Token", c.paying)
 	if key != "" {
@@ -98,7 +98,7 @@ type label struct {
 	Image  []byte      `json:"labelImage"`
 }
 
-// request is an order for a label with changes: "weight": 2.
+// request returns an order for a label with changes: "weight": 2.
 func request(changes map[string]any) string {
 	in := map[string]any{
 		"imageInfo":   map[string]any{"imageType": "PDF"},

@@ -58,7 +58,7 @@ var batchTabs = []tab{
 	{"all", "All", nil},
 }
 
-// Count counts the lines of the tab.
+// Count returns the number of lines in the tab.
 func (p batchView) Count(t tab) (n int) {
 	if t.States == nil {
 		return p.Tally.Total()
@@ -73,10 +73,10 @@ func (p batchView) Count(t tab) (n int) {
 // Busy reports whether the batch is being processed.
 func (p batchView) Busy() bool { return p.State == batch.Rating || p.State == batch.Buying }
 
-// Done is how many of the lines being processed are finished.
+// Done returns how many of the lines being processed are finished.
 func (p batchView) Done() int { return p.Whole() - p.Tally.Waiting(p.State) }
 
-// Whole is how many lines are being processed.
+// Whole returns how many lines are being processed.
 func (p batchView) Whole() int {
 	rows := p.Tally.Rows
 	if p.State == batch.Rating {
@@ -85,10 +85,11 @@ func (p batchView) Whole() int {
 	return rows[batch.RowRated] + rows[batch.RowBuying] + rows[batch.RowPending] + rows[batch.RowBought] + rows[batch.RowFailed]
 }
 
-// Pending is how many purchases are not settled yet.
+// Pending returns how many purchases are not settled yet.
 func (p batchView) Pending() int { return p.Tally.Rows[batch.RowPending] }
 
-// Again is how often the page polls for the batch's progress; "" for never.
+// Again returns how often the page polls for the batch's progress; "" for
+// never.
 func (p batchView) Again() string {
 	switch {
 	case p.Busy():
@@ -99,11 +100,11 @@ func (p batchView) Again() string {
 	return ""
 }
 
-// Bought is how many labels there are.
+// Bought returns how many labels there are.
 func (p batchView) Bought() int { return p.Tally.Rows[batch.RowBought] }
 
-// asking is the address that the page polls for the batch's progress. It says
-// whether the batch was busy when the page was shown, so that the page is
+// asking returns the address that the page polls for the batch's progress. It
+// says whether the batch was busy when the page was shown, so that the page is
 // reloaded once the work is done.
 func (p batchView) asking(path string) string {
 	if p.Busy() {
@@ -112,7 +113,7 @@ func (p batchView) asking(path string) string {
 	return path
 }
 
-// mendWord says what to do about the lines with errors.
+// mendWord says what to do about the lines that have errors.
 func (p batchView) mendWord() string {
 	if p.Count(batchTabs[0]) == 0 {
 		return "nothing to fix"
@@ -123,7 +124,7 @@ func (p batchView) mendWord() string {
 // MayDiscard reports whether the batch can be discarded.
 func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought()+p.Pending() == 0 }
 
-// address is the address of the lines of a tab after the given line.
+// address returns the address of the lines of a tab after the given line.
 func (p batchView) address(path, show string, after int) string {
 	query := url.Values{"show": {show}}
 	if after > 0 {
@@ -294,7 +295,7 @@ func rowViews(v *site.Visit, current batch.Batch, rows []batch.Row) ([]rowView, 
 	return list, nil
 }
 
-// Place is the line's destination, as far as it is filled in.
+// Place returns the line's destination, as far as it is filled in.
 func (r rowView) Place() string {
 	var parts []string
 	for _, name := range []string{"city", "state", "country"} {
@@ -324,7 +325,7 @@ func (r rowView) Mistakes() []string {
 	return list
 }
 
-// Inputs are the fields of the line, those with an error first.
+// Inputs returns the fields of the line, those with an error first.
 func (r rowView) Inputs() []parts.Input {
 	var invalid, valid []parts.Input
 	for i, name := range r.Of.ColumnMapping.Columns {

@@ -32,7 +32,7 @@ func mapBatch(v *site.Visit) error {
 	err = v.Batch.Check(ctx, v.Tenant(), current.ID, meaning)
 	if invalid, fixable := site.ProblemsOf(err); fixable {
 		page := batchView{Batch: current, Wrong: invalid}
-		page.ColumnMapping = meaning // as it was filled in, to be corrected
+		page.ColumnMapping = meaning // as submitted, so that it can be corrected
 		page.Problem = invalid.All
 		return showBatch(v, http.StatusUnprocessableEntity, page)
 	}

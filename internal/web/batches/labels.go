@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// printed are the label formats of a batch to choose from.
+// printed lists the label formats to choose from for a batch.
 var printed = []parts.Choice{{Value: "pdf", Title: "PDF, any printer"}, {Value: "zpl", Title: "ZPL, label printer"}}
 
 // downloadPDF handles GET /app/{account}/{mode}/batches/{id}/labels.pdf.
@@ -45,13 +45,13 @@ func batchLabels(v *site.Visit, format label.Format) error {
 
 	disposition := "inline"
 	if format == label.ZPL {
-		disposition = "attachment" // browsers cannot display it
+		disposition = "attachment" // browsers cannot display ZPL
 	}
 	header := v.Writer.Header()
 	header.Set("Content-Type", format.ContentType())
 	header.Set("Content-Disposition", disposition+`; filename="labels-`+fileSuffix(current)+"."+string(format)+`"`)
 	header.Set("X-Labels", strconv.Itoa(file.Included))
-	v.Writer.Write(file.Data) // the reader may have left
+	v.Writer.Write(file.Data) // the client may have disconnected
 	return nil
 }
 
@@ -81,19 +81,19 @@ func downloadDocuments(v *site.Visit) error {
 	header.Set("Content-Type", label.PDF.ContentType())
 	header.Set("Content-Disposition", `inline; filename="documents-`+fileSuffix(current)+`.pdf"`)
 	header.Set("X-Documents", strconv.Itoa(file.Included))
-	v.Writer.Write(file.Data) // the reader may have left
+	v.Writer.Write(file.Data) // the client may have disconnected
 	return nil
 }
 
 // mustConfirm reports whether the file leaves something out that the person has
 // not seen yet. The page that lists it links to the file with the number of
-// missing labels; if the number is another by then, the page is shown again.
+// missing labels; if the number has changed by then, the page is shown again.
 func mustConfirm(v *site.Visit, file shipping.LabelBundle) bool {
 	missing := len(file.Excluded)
 	return missing > 0 && (file.Data == nil || v.Query("without") != strconv.Itoa(missing))
 }
 
-// fileSuffix tells the files of batches apart.
+// fileSuffix distinguishes the files of different batches.
 func fileSuffix(current batch.Batch) string {
 	return parts.ShortID(string(current.ID))[len("bat_…"):]
 }
@@ -137,7 +137,7 @@ func labelOptions(v *site.Visit, format label.Format) label.Options {
 	return options
 }
 
-// labelFiles is how many files the batch's labels need.
+// labelFiles returns how many files the batch's labels need.
 func (p batchView) labelFiles() int {
 	return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels
 }
@@ -158,7 +158,7 @@ type unprintedRow struct {
 	Why string
 }
 
-// OtherFormat is the format that they may be available in.
+// OtherFormat returns the format that they may be available in.
 func (p unprinted) OtherFormat() label.Format {
 	if p.Format == label.ZPL {
 		return label.PDF

@@ -35,7 +35,7 @@ var batchStates = []parts.Choice{
 	{Value: batch.Done, Title: "Bought"},
 }
 
-// address is the address of the batches of a state, from the cursor on.
+// address returns the address of the batches of a state, from the cursor on.
 func (p batchList) address(path, state, cursor string) string {
 	query := url.Values{}
 	if state != "" {
@@ -54,7 +54,7 @@ func (p batchList) address(path, state, cursor string) string {
 // listBatches handles GET /app/{account}/{mode}/batches.
 func listBatches(v *site.Visit) error { return showBatches(v, http.StatusOK, site.Problems{}) }
 
-// showBatches answers with the list, and what is wrong with an upload.
+// showBatches renders the list, with the errors of an upload if there are any.
 func showBatches(v *site.Visit, status int, invalid site.Problems) error {
 	page := batchList{
 		State: v.Query("state"),
@@ -195,7 +195,7 @@ func batchWord(listed batch.Batch) (word, class string) {
 // Word names the state of the line, with the class of its badge.
 func (r rowView) Word() (word, class string) {
 	// A label can be voided after the batch was bought, and a purchase can end
-	// up in review: the shipment knows more than the line.
+	// up in review: the shipment is more up to date than the line.
 	if r.Shipment != nil && r.Shipment.State != ship.StatePurchased && (r.State == batch.RowBought || r.Shipment.State == ship.StateNeedsReview) {
 		return parts.LabelWord(r.Shipment.State), "badge badge-warn"
 	}

@@ -133,7 +133,7 @@ func exportResults(v *site.Visit) error {
 	return nil
 }
 
-// results are the cells that follow a line's own.
+// results returns the cells that follow a line's own.
 func (r rowView) results() []string {
 	word, _ := r.Word()
 	cells := []string{word, strings.Join(r.Mistakes(), " "), string(r.BatchRow.Shipment), "", "", "", "", "", ""}

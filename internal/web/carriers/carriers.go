@@ -74,10 +74,10 @@ type connectForm struct {
 	Values map[string]string
 	Kept   map[string]string // secrets that were typed, encrypted
 	Wrong  site.Problems
-	Advice []account.Finding // of the connection's checks, about what is wrong
+	Advice []account.Finding // advice of the connection's failed checks
 }
 
-// emptyConnectForm is the form of the carrier that the address names.
+// emptyConnectForm returns the form of the carrier that the address names.
 func emptyConnectForm(v *site.Visit) (connectForm, error) {
 	for _, spec := range v.Account.Specs() {
 		if spec.Name == v.Request.PathValue("carrier") {
@@ -140,7 +140,7 @@ func connect(v *site.Visit) error {
 	return v.Redirect(v.To("carriers", string(added.ID)), "saved")
 }
 
-// connectionOf is the connection that the address names, with its carrier.
+// connectionOf returns the connection that the address names, with its carrier.
 func connectionOf(v *site.Visit) (account.Connection, carrier.Spec, error) {
 	id, ok := ship.ParseConnectionID(v.Request.PathValue("id"))
 	if !ok {

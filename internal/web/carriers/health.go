@@ -26,7 +26,7 @@ const (
 	callBarStep     = 10
 )
 
-// callBars are the bars of a chart of calls, scaled to the highest.
+// callBars returns the bars of a chart of calls, scaled to the highest.
 func callBars(health *journal.Health) []callBar {
 	most := 1
 	for _, part := range health.Parts {

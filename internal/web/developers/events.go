@@ -22,7 +22,7 @@ type eventList struct {
 	At   string // cursor of this page
 }
 
-// kinds are the kinds of events that the filter selects; none means all.
+// kinds returns the kinds of events that the filter selects; none means all.
 func kinds(v *site.Visit) []ship.EventKind {
 	for _, kind := range ship.EventKinds {
 		if v.Query("type") == string(kind) {
@@ -51,7 +51,8 @@ func listEvents(v *site.Visit) error {
 	return v.Show(http.StatusOK, eventsPage(frame, page))
 }
 
-// eventsAddress is the address of the events of a kind, from the cursor on.
+// eventsAddress returns the address of the events of a kind, from the cursor
+// on.
 func eventsAddress(path, kind, cursor string) string {
 	query := url.Values{}
 	if kind != "" {
@@ -87,7 +88,7 @@ func exportEvents(v *site.Visit) error {
 				string(event.ID),
 				string(event.Kind),
 				parts.MachineTime(event.At()),
-				string(event.Shipment)+string(event.Tracker), // an event is of one of them
+				string(event.Shipment)+string(event.Tracker), // an event is about one of them
 				entry.Shipment.Order.OrderID,
 				strconv.Itoa(event.Sequence),
 				string(event.Snapshot.Status),

@@ -53,7 +53,7 @@ var keyLives = []parts.Choice{
 	{Value: "365", Title: "In a year"},
 }
 
-// keysOf are the keys of the visit's mode, the newest first.
+// keysOf returns the keys of the visit's mode, the newest first.
 func keysOf(v *site.Visit) ([]account.APIKey, error) {
 	list, err := v.Account.Keys(v.Context(), v.Who.Account.ID)
 	list = slices.DeleteFunc(list, func(key account.APIKey) bool { return key.Tenant.Livemode != v.Live })

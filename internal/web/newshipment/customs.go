@@ -46,7 +46,7 @@ func (l customsLine) isEmpty() bool {
 // hasProduct reports whether the line identifies its product.
 func (l customsLine) hasProduct() bool { return l.SKU+l.Manufacturer != "" || len(l.Products) > 0 }
 
-// productLines are the product identifiers of the line, and an empty one to
+// productLines returns the product identifiers of the line, and an empty one to
 // fill in.
 func (l customsLine) productLines() []productLine {
 	if len(l.Products) >= maxProducts {
@@ -123,7 +123,8 @@ func titled(codes []string) []parts.Choice {
 // currencies are the currencies that goods are usually declared in.
 var currencies = []string{"USD", "EUR", "GBP", "CAD", "AUD", "CHF", "CNY", "DKK", "INR", "JPY", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD"}
 
-// currencyChoices are the currencies to choose from, including the chosen one.
+// currencyChoices returns the currencies to choose from, including the chosen
+// one.
 func currencyChoices(chosen string) []parts.Choice {
 	list := slices.Clone(currencies)
 	if !slices.Contains(list, chosen) {
@@ -194,7 +195,7 @@ func readProducts(v *site.Visit, item string) (list []productLine) {
 	return list
 }
 
-// productField is the name of a field of an item's product identifier.
+// productField returns the name of a field of an item's product identifier.
 func productField(item string, i int, name string) string {
 	return item + "product." + strconv.Itoa(i) + "." + name
 }

@@ -266,5 +266,5 @@ func Origin(v *site.Visit) ship.Address {
 	return ship.Address{Country: "US"}
 }
 
-// today is the default ship date.
+// today returns the default ship date.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }

@@ -37,7 +37,7 @@ func TestAccountsOfOneCarrierAreNamed(t *testing.T) {
 		t.Errorf("rates of two accounts look the same: %s", lines[first])
 	}
 
-	// Two accounts of the same name are told apart too.
+	// Two accounts of the same name must be distinguishable, too.
 	twins := offers.NameAccounts([]shipping.CarrierInfo{{Name: "ups", Connections: []shipping.Connection{{ID: first, Name: "UPS"}, {ID: second, Name: "UPS"}}}})
 	if twins[first] == twins[second] {
 		t.Errorf("%v", twins)
@@ -53,7 +53,7 @@ func TestTheFastestArrivesFirst(t *testing.T) {
 	p := Form{Order: ship.Order{ShipDate: "2026-03-06"}, Quotes: &quoting.Quotes{Rates: []quoting.Quote{
 		rate(800, 1, day(10)),      // a day at work, over a weekend
 		rate(900, 3, time.Time{}),  // the ninth, by calendar
-		rate(1000, 3, day(9)),      // the same day for more
+		rate(1000, 3, day(9)),      // arrives the same day and costs more
 		rate(1100, 0, time.Time{}), // nobody knows
 	}}}
 	for i, want := range []bool{false, true, false, false} {

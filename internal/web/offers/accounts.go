@@ -9,9 +9,9 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// AccountNames are the names that the client gave its carrier accounts, only
-// of carriers with which it has several: there the carrier's name does not say
-// which account is meant.
+// AccountNames are the names that the client gave its carrier accounts. They
+// are kept only for carriers with which it has several accounts, because there
+// the carrier's name does not say which account is meant.
 type AccountNames map[ship.ConnectionID]string
 
 // NameAccounts returns the names of the accounts of the carriers.
@@ -27,8 +27,8 @@ func NameAccounts(carriers []shipping.CarrierInfo) AccountNames {
 			uses[connection.Name]++
 		}
 
-		// Names need not be unique; the end of the ID tells two accounts of one
-		// name apart.
+		// Names need not be unique; the end of the ID distinguishes two
+		// accounts with the same name.
 		for _, connection := range carrier.Connections {
 			name := cmp.Or(connection.Name, parts.ShortID(string(connection.ID)))
 			if uses[connection.Name] > 1 && connection.Name != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/parts"
 )
 
-// A Tried is an offer and its standing.
+// A Tried is an offer, and whether it could be chosen.
 type Tried struct {
 	ship.Rate
 	Word  string

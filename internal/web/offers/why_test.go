@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// simulatedNames are the carriers' own names of their services.
+// simulatedNames returns the carriers' own names of their services.
 func simulatedNames() (c Catalog) {
 	for _, spec := range sandbox.Specs() {
 		c = append(c, Carrier{Name: spec.Name, Title: spec.Title, Services: spec.Services})

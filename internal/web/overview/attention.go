@@ -82,7 +82,7 @@ type attentionPage struct {
 	Clipped      bool // only some of each kind are listed
 }
 
-// Address is the address of the list of a kind, from the cursor on.
+// Address returns the address of the list of a kind, from the cursor on.
 func (p attentionPage) Address(path, kind, cursor string) string {
 	query := url.Values{}
 	if kind != "" {
@@ -124,7 +124,7 @@ func getAttention(v *site.Visit) error {
 	limit := site.PageSize + 1 // the one too many shows that there is a next page
 	switch {
 	case page.Kind == "" && counts.Total() < shipping.AttentionLimit:
-		limit = shipping.AttentionLimit // the list is as long as its count says
+		limit = shipping.AttentionLimit // the list is as long as the count beside its name
 	case page.Kind == "":
 		// Counting stops at the limit, so a complete list could be any length.
 		limit = clippedSize
@@ -203,7 +203,7 @@ func listNeeds(v *site.Visit, kind, cursor string, limit int) (list []need, err 
 	return list, nil
 }
 
-// uncertainNeeds are purchases whose outcome is not known.
+// uncertainNeeds returns purchases whose outcome is not known.
 func uncertainNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, _, err := v.Shipping.UncertainPurchases(v.Context(), v.Tenant(), page.Page)
 	if err != nil {
@@ -223,7 +223,7 @@ func uncertainNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	return list, nil
 }
 
-// failedNeeds are purchases that bought nothing, each with the reason.
+// failedNeeds returns purchases that bought nothing, each with the reason.
 func failedNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, _, err := v.Shipping.FailedPurchases(v.Context(), v.Tenant(), page.Page)
 	if err != nil {
@@ -256,7 +256,7 @@ func failedNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	return list, nil
 }
 
-// exceptionNeeds are parcels that a carrier cannot deliver as they are.
+// exceptionNeeds returns parcels that a carrier cannot deliver as they are.
 func exceptionNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, _, err := v.Shipping.Exceptions(v.Context(), v.Tenant(), page.Page)
 	if err != nil {
@@ -299,7 +299,7 @@ var reasonAdvice = map[string]string{
 	"return_to_sender":        "The parcel is being returned. Confirm the address with the recipient before you ship it again.",
 }
 
-// orphanNeeds are labels that a carrier sold and that nobody may use.
+// orphanNeeds returns labels that a carrier sold and that must not be used.
 func orphanNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, err := v.Shipping.OrphanedLabels(v.Context(), v.Tenant(), page.Limit, page.Skip)
 	if err != nil {
@@ -332,8 +332,8 @@ func orphanNeed(orphan shipping.OrphanedLabel, to string) need {
 	return item
 }
 
-// refusedVoidNeeds are labels that a carrier refused to void and that are still
-// unused.
+// refusedVoidNeeds returns labels that a carrier refused to void and that are
+// still unused.
 func refusedVoidNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, err := v.Shipping.RefusedVoids(v.Context(), v.Tenant())
 	if err != nil {
@@ -352,8 +352,8 @@ func refusedVoidNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	return page.slice(list), nil
 }
 
-// connectionNeeds are enabled carrier accounts whose last check failed, each
-// with its first failure.
+// connectionNeeds returns enabled carrier accounts whose last check failed,
+// each with its first failure.
 func connectionNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, err := v.Account.Connections(v.Context(), v.Tenant())
 	if err != nil {
@@ -381,7 +381,8 @@ func connectionNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	return page.slice(list), nil
 }
 
-// endpointNeeds are webhooks that fail, are parked, or were disabled for it.
+// endpointNeeds returns webhooks that fail, are parked, or were disabled for
+// it.
 func endpointNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, err := v.Webhook.Endpoints(v.Context(), v.Tenant())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// overviewPage answers what a manager asks in the morning.
+// overviewPage answers the questions that a manager has in the morning.
 type overviewPage struct {
 	shipping.Overview
 	Range     dayRange
@@ -147,7 +147,7 @@ func sum(tallies []shipping.Tally, currency string) figures {
 	return total
 }
 
-// Each is the average cost of a parcel.
+// Each returns the average cost of a parcel.
 func (f figures) Each() ship.Money {
 	if f.Paid == 0 {
 		return ship.Money{Currency: f.Spend.Currency}
@@ -155,8 +155,8 @@ func (f figures) Each() ship.Money {
 	return ship.Money{Minor: f.Spend.Minor / int64(f.Paid), Currency: f.Spend.Currency}
 }
 
-// OnTimePercent is the share of parcels with a promised date that arrived on
-// time; zero if none had one.
+// OnTimePercent returns the share of parcels with a promised date that arrived
+// on time; zero if none had one.
 func (f figures) OnTimePercent() int64 { return int64(f.OnTime * 100 / max(f.Promised, 1)) }
 
 // Punctual is OnTimePercent as text.
@@ -167,7 +167,7 @@ func (f figures) Punctual() string {
 	return strconv.FormatInt(f.OnTimePercent(), 10) + " %"
 }
 
-// Trouble is the share of all parcels that are exceptions, as text.
+// Trouble returns the share of all parcels that are exceptions, as text.
 func (f figures) Trouble() string {
 	if f.Count == 0 {
 		return "none"
@@ -175,7 +175,7 @@ func (f figures) Trouble() string {
 	return strconv.FormatFloat(float64(f.Exceptions)*100/float64(f.Count), 'f', 1, 64) + " % of all"
 }
 
-// against says how a number changed since the range before.
+// against describes how a number changed from the preceding range.
 func against(now, then int64) string {
 	switch {
 	case then == 0 && now == 0:
@@ -194,7 +194,7 @@ func against(now, then int64) string {
 	return "no change"
 }
 
-// better returns the tone of two numbers of which the first should be higher.
+// better returns the tone for two numbers, the first of which should be higher.
 // It is neutral if one is missing, or if they differ by less than a percent.
 func better(high, low int64) string {
 	switch {

@@ -84,7 +84,7 @@ func (r dayRange) Words() string {
 	return r.From.Format("2 Jan 2006") + " to " + r.Until.Format("2 Jan 2006")
 }
 
-// chosen reports whether a person gave the days, or tried to.
+// chosen reports whether the person entered a custom range, valid or not.
 func (r dayRange) chosen() bool { return r.Preset == 0 || r.Wrong != "" }
 
 // beside says what the numbers of the range are compared with.
@@ -100,7 +100,7 @@ func (r dayRange) beside() string {
 	return r.Words() + ", compared with the previous " + length + "."
 }
 
-// nothing is the heading of a page without shipments.
+// nothing returns the heading of a page without shipments.
 func (r dayRange) nothing() string {
 	if r.Preset > 0 {
 		return "No shipments yet"

@@ -17,7 +17,7 @@ var specs = func() map[string]carrier.Spec {
 	return byName
 }()
 
-// CarrierTitle is what people call a carrier.
+// CarrierTitle returns what people call a carrier.
 func CarrierTitle(name string) string {
 	if spec, ok := specs[name]; ok {
 		return spec.Title
@@ -25,7 +25,7 @@ func CarrierTitle(name string) string {
 	return Plain(name)
 }
 
-// carrierMark is the class of a carrier's mark.
+// carrierMark returns the class of a carrier's mark.
 func carrierMark(name string) string {
 	if _, ok := specs[name]; ok {
 		return "mark mark-" + name
@@ -33,7 +33,8 @@ func carrierMark(name string) string {
 	return "mark"
 }
 
-// CarrierMarks is the part of the style sheet that has the carriers' colours.
+// CarrierMarks returns the part of the style sheet that has the carriers'
+// colours.
 func CarrierMarks() string {
 	var css strings.Builder
 	for _, spec := range all.Specs {
@@ -42,7 +43,8 @@ func CarrierMarks() string {
 	return css.String()
 }
 
-// CarrierChoices are the carriers of a filter, with one that stands for all.
+// CarrierChoices returns the carriers of a filter, with one that stands for
+// all.
 func CarrierChoices() []Choice {
 	choices := []Choice{{"", "All carriers"}}
 	for _, spec := range all.Specs {

@@ -27,14 +27,14 @@ var CountryChoices = sync.OnceValue(func() []Choice {
 // NewPurchaseKey returns a random key that identifies one purchase.
 func NewPurchaseKey() string { return rand.Text() }
 
-// WeightUnits are the choices of a weight.
+// WeightUnits are the units to choose from for a weight.
 var WeightUnits = []Choice{{"lb", "lb"}, {"oz", "oz"}, {"kg", "kg"}, {"g", "g"}}
 
-// LengthUnits are the choices of a length.
+// LengthUnits are the units to choose from for a length.
 var LengthUnits = []Choice{{"in", "in"}, {"cm", "cm"}, {"mm", "mm"}}
 
-// Signatures are the choices of a signature on delivery.
+// Signatures are the kinds of signature on delivery to choose from.
 var Signatures = []Choice{{"", "Not required"}, {"standard", "Signature required"}, {"adult", "Adult signature required"}}
 
-// RecipientTypes are the choices of who receives a parcel.
+// RecipientTypes are the kinds of recipient to choose from.
 var RecipientTypes = []Choice{{"", "Not specified"}, {"consumer", "Consumer"}, {"business", "Business"}}

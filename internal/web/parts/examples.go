@@ -1,6 +1,6 @@
 package parts
 
-// FirstCurl is an example command that buys a first shipment.
+// FirstCurl returns an example command that buys a first shipment.
 func FirstCurl(base string, live bool) string {
 	key := "sk_test_..."
 	if live {
@@ -16,7 +16,7 @@ func FirstCurl(base string, live bool) string {
        "parcel":{"weight":2.5}}'`
 }
 
-// FirstPage is the address of a list's first page, or "" on that page.
+// FirstPage returns the address of a list's first page, or "" on that page.
 func FirstPage(cursor, address string) string {
 	if cursor == "" {
 		return ""
@@ -24,8 +24,8 @@ func FirstPage(cursor, address string) string {
 	return address
 }
 
-// FollowIf says which changes a list follows: all on its first page, none on
-// later ones, where the lines would move while they are read.
+// FollowIf says which changes a list is updated for: all on its first page, and
+// none on later pages, where the lines would move while they are being read.
 func FollowIf(first bool) string {
 	if first {
 		return "*"

@@ -50,8 +50,8 @@ var StatusFilters = func() []StatusFilter {
 // StatusFilterOf returns the filter with the value; ok is false if there is
 // none.
 func StatusFilterOf(value string) (found StatusFilter, ok bool) {
-	// "created" was a value before shipments were told apart by their labels,
-	// and old links still have it.
+	// "created" was a value before shipments were distinguished by the state of
+	// their labels, and old links still have it.
 	if value == string(ship.Created) {
 		value = "pending"
 	}

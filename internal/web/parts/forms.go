@@ -18,7 +18,7 @@ type Input struct {
 // A Choice is one option of a select element.
 type Choice struct{ Value, Title string }
 
-// ID is the id of the HTML element.
+// ID returns the id of the HTML element.
 func (in Input) ID() string { return "f-" + strings.ReplaceAll(in.Name, ".", "-") }
 
 func (in Input) kind() string {

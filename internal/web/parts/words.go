@@ -1,6 +1,6 @@
-// Package parts has what pages are composed of and that needs no request: small
-// templates such as badges, fields and icons, and the words, numbers and
-// choices that they show.
+// Package parts holds the building blocks of pages that do not depend on a
+// request: small templates such as badges, fields and icons, and the words,
+// numbers and choices that they show.
 package parts
 
 import (
@@ -161,7 +161,8 @@ func Size(parcel ship.Parcel) string {
 	return Decimal(sides.Length) + " × " + Decimal(sides.Width) + " × " + Decimal(sides.Height) + " " + string(sides.Unit)
 }
 
-// ShortID returns the prefix and the end of an ID, which tells IDs apart.
+// ShortID returns the prefix and the end of an ID, which is enough to
+// distinguish IDs.
 func ShortID(id string) string {
 	prefix, rest, ok := strings.Cut(id, "_")
 	if !ok || len(rest) < 8 {
@@ -250,7 +251,7 @@ func NumberWords(shipment ship.Shipment) string {
 	return " (" + shipment.Purchase.TrackingNumber + ")"
 }
 
-// JoinWords joins a list as people do: a, b or c.
+// JoinWords joins a list as it is written in a sentence: a, b or c.
 func JoinWords(list []string, last string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -294,7 +295,7 @@ func OperationWord(operation carrier.Operation) string {
 	return Plain(string(operation))
 }
 
-// FailureReason is why a purchase bought nothing, as a sentence.
+// FailureReason returns why a purchase bought nothing, as a sentence.
 func FailureReason(failure shipping.PurchaseFailure) string {
 	name := CarrierTitle(failure.Carrier)
 	if name == "" {

@@ -39,8 +39,8 @@ var (
 	}
 )
 
-// Rules are the rule sets to choose from: the draft, the published one, a page
-// of the earlier versions, and the chosen version.
+// Rules returns the rule sets to choose from: the draft, the published one, a
+// page of the earlier versions, and the chosen version.
 func (p backtestView) Rules() []parts.Choice {
 	var list []parts.Choice
 	if p.Drafted {
@@ -54,7 +54,7 @@ func (p backtestView) Rules() []parts.Choice {
 
 func (p backtestView) menu() versionMenu { return versionMenu{p.Newest - 1, p.Before} }
 
-// Sizes are the numbers of shipments to choose from.
+// Sizes returns the numbers of shipments to choose from.
 func (p backtestView) Sizes() []parts.Choice {
 	list := make([]parts.Choice, len(backtestSizes))
 	for i, n := range backtestSizes {
@@ -197,7 +197,7 @@ func writeLine(v *site.Visit, line map[string]any) {
 	if err != nil {
 		return // numbers and strings can always be encoded
 	}
-	v.Writer.Write(append(text, '\n'))               // the reader may have left
+	v.Writer.Write(append(text, '\n'))               // the client may have disconnected
 	_ = http.NewResponseController(v.Writer).Flush() // unflushed, it is sent with the next line
 }
 

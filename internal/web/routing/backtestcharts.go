@@ -41,8 +41,8 @@ func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, format fu
 			WidthWas: widthOf(was, most),
 			WidthIs:  widthOf(is, most),
 
-			// A part that has no value on one side is neither: there is nothing
-			// to compare it with.
+			// A part that has no value on one side is neither better nor worse:
+			// there is nothing to compare it with.
 			Worse: is > was && was > 0,
 			Saves: is < was && is > 0,
 		}
@@ -116,7 +116,7 @@ func linkZones(zones []rulebook.Part, bars []pairBar) []pairBar {
 	return bars
 }
 
-// Changed is how many shipments changed, in the chosen zone or in all.
+// Changed returns how many shipments changed, in the chosen zone or in all.
 func (p backtestView) Changed() int {
 	if p.Zone == "" {
 		return p.Done.Changed
@@ -158,7 +158,7 @@ func shareWord(was, is int64) string {
 	return strconv.FormatFloat(float64(was-is)/float64(was)*100, 'f', 1, 64) + " % less"
 }
 
-// ruleLink is the address of a rule of the version that was tried.
+// ruleLink returns the address of a rule of the version that was tried.
 func (p backtestView) ruleLink(f site.Frame, name string) string {
 	version := p.Which
 	switch version {

@@ -210,7 +210,7 @@ func downloadSheet(v *site.Visit) error {
 func download(v *site.Visit, name, text string) error {
 	v.Writer.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	v.Writer.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	v.Writer.Write([]byte(text)) // the reader may have left
+	v.Writer.Write([]byte(text)) // the client may have disconnected
 	return nil
 }
 

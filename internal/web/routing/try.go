@@ -171,7 +171,7 @@ func orderOf(v *site.Visit, id string) (ship.Order, error) {
 		return ship.Order{}, notFound
 	}
 
-	// Its own dates are past.
+	// The shipment's own dates are in the past.
 	order := shipment.Order
 	order.ShipDate = ""
 	order.DeliverBy = ""

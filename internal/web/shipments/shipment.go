@@ -40,7 +40,8 @@ func (p shipmentView) HasLabel() bool {
 	return p.State == ship.StatePurchased || p.State == ship.StateVoiding
 }
 
-// Gist returns the shipment in one line: what goes to whom, and for how much.
+// Gist summarizes the shipment in one line: what goes to whom, and at what
+// price.
 func (p shipmentView) Gist() string {
 	recipient := []string{p.Order.Destination.Name, parts.Place(p.Order.Destination)}
 	recipient = slices.DeleteFunc(recipient, func(part string) bool { return part == "" })
@@ -245,7 +246,7 @@ func downloadLabel(v *site.Visit) error {
 	}
 	header.Set("Content-Type", format.ContentType())
 	header.Set("Content-Disposition", disposition+`; filename="`+string(id)+"."+extension+`"`)
-	v.Writer.Write(file.Data) // the reader may have left
+	v.Writer.Write(file.Data) // the client may have disconnected
 	return nil
 }
 
@@ -281,7 +282,7 @@ func downloadDocument(v *site.Visit) error {
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Content-Type", cmp.Or(contentType, "application/octet-stream"))
 	header.Set("Content-Disposition", `inline; filename="`+string(id)+"-"+document.Type+"."+document.Format+`"`)
-	v.Writer.Write(document.Data) // the reader may have left
+	v.Writer.Write(document.Data) // the client may have disconnected
 	return nil
 }
 

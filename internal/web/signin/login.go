@@ -141,7 +141,7 @@ func sendCeremony(v *site.Visit, ceremony member.Ceremony, err error) error {
 	}
 	v.Keep("ceremony", ceremony.Token)
 	v.Writer.Header().Set("Content-Type", "application/json")
-	v.Writer.Write(ceremony.Options) // the reader may have left
+	v.Writer.Write(ceremony.Options) // the client may have disconnected
 	return nil
 }
 

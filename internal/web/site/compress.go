@@ -30,7 +30,7 @@ func (v *Visit) send(status int, page string) {
 	accepted := strings.Contains(v.Request.Header.Get("Accept-Encoding"), "gzip")
 	if v.Request.Method != http.MethodGet || len(page) < minCompressed || !accepted {
 		v.Writer.WriteHeader(status)
-		_, _ = io.WriteString(v.Writer, page) // the reader may have left
+		_, _ = io.WriteString(v.Writer, page) // the client may have disconnected
 		return
 	}
 

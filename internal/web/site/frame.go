@@ -25,7 +25,7 @@ func (w Visitor) SignedIn() bool { return w.Account.ID != "" }
 // step-up.
 func (w Visitor) Can(action member.Action) bool { return w.Actor.Can(action) }
 
-// Name is the person's name, or the email address they sign in with.
+// Name returns the person's name, or the email address they sign in with.
 func (w Visitor) Name() string { return cmp.Or(w.Actor.Person.Name, w.Actor.Person.Email) }
 
 // A Frame is what surrounds every page: title, navigation, and mode.
@@ -41,7 +41,7 @@ type Frame struct {
 	Attention shipping.Attention // counts of what needs a person's attention
 }
 
-// Mode is the mode in addresses: "test" or "live".
+// Mode returns the mode in addresses: "test" or "live".
 func (f Frame) Mode() string {
 	if f.Live {
 		return "live"
@@ -49,8 +49,8 @@ func (f Frame) Mode() string {
 	return "test"
 }
 
-// tabTitle is the page's title in the browser's tab. The mode comes first, so
-// that even the narrowest tab shows it.
+// tabTitle returns the page's title in the browser's tab. The mode comes first,
+// so that even the narrowest tab shows it.
 func (f Frame) tabTitle() string {
 	if !f.Who.SignedIn() {
 		return f.Title + " · Waybill"
@@ -58,11 +58,12 @@ func (f Frame) tabTitle() string {
 	return parts.Plain(f.Mode()) + " · " + f.Title + " · Waybill"
 }
 
-// To is the address of a page in the frame's account and mode.
+// To returns the address of a page in the frame's account and mode.
 func (f Frame) To(parts ...string) string { return ModePath(f.Who.Account.ID, f.Live, parts...) }
 
-// Other is the address of the section in the other mode. A single item does not
-// exist there, so it leads to the list; the sandbox exists in test mode only.
+// Other returns the address of the section in the other mode. A single item
+// does not exist there, so it leads to the list; the sandbox exists in test
+// mode only.
 func (f Frame) Other() string {
 	if f.Section == "" || f.Section == "sandbox" {
 		return ModePath(f.Who.Account.ID, !f.Live)
@@ -173,7 +174,7 @@ func (f Frame) Menu(list []entry) []entry {
 	return visible
 }
 
-// Count is the number beside a link of the navigation; empty for none.
+// Count returns the number beside a link of the navigation; empty for none.
 func (f Frame) Count(link entry) string {
 	if link.Section != "attention" || f.Attention.Total() == 0 {
 		return ""
@@ -181,7 +182,7 @@ func (f Frame) Count(link entry) string {
 	return AttentionCount(f.Attention)
 }
 
-// At is the address of a link of the navigation.
+// At returns the address of a link of the navigation.
 func (f Frame) At(link entry) string {
 	if link.Section == "" {
 		return f.To()

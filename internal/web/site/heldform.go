@@ -56,7 +56,7 @@ func (v *Visit) Hold(bound bool) string {
 	}
 	if v.rt.Path == ResumePath {
 		// The request sent a form that was held before. That form is held
-		// again, and does not become younger by it.
+		// again, and keeps its original age.
 		text, err := v.unseal(v.Request.PostFormValue("held"), heldPlace)
 		if err != nil || json.Unmarshal(text, &form) != nil {
 			return ""
@@ -163,8 +163,8 @@ func (v *Visit) Replay(form HeldForm, token string) error {
 	return nil
 }
 
-// AfterStepUp continues where a person was stopped: with the form that was held,
-// or with the page they came from.
+// AfterStepUp continues where the person was interrupted: with the form that
+// was held, or with the page they came from.
 func (v *Visit) AfterStepUp(token, to string) error {
 	if v.Request.FormValue("held") != "" {
 		form, err := v.HeldForm() // bound to the old session, whose cookie the request has
@@ -194,12 +194,12 @@ func (v *Visit) outcome() string {
 	return "It is not known whether the change was saved. Check before you try again."
 }
 
-// KeptSecret is the name of the field that holds a typed secret, encrypted,
-// while its form is corrected.
+// KeptSecret returns the name of the field that holds a typed secret,
+// encrypted, while its form is corrected.
 func KeptSecret(name string) string { return "kept." + name }
 
-// secretPlace is the context that a kept secret's encryption is bound to: its
-// field, and the person. It is not the session, whose token changes with a
+// secretPlace returns the context that a kept secret's encryption is bound to:
+// its field, and the person. It is not the session, whose token changes with a
 // step-up.
 func (v *Visit) secretPlace(name string) []string {
 	return []string{"held secret", v.Request.URL.Path, name, string(v.Who.Actor.Person.ID)}

@@ -125,7 +125,7 @@ func (h *hub) poll(ctx context.Context, tenant ship.Tenant) {
 }
 
 // notifyEvents notifies the pages of the events after the cursor, and returns
-// the next cursor. An empty cursor is the end of the log.
+// the next cursor. An empty cursor stands for the end of the log.
 func (h *hub) notifyEvents(ctx context.Context, tenant ship.Tenant, cursor string) (string, error) {
 	if cursor == "" {
 		return h.log.End(ctx, tenant)
@@ -168,7 +168,7 @@ func (h *hub) notifyStateChanges(ctx context.Context, tenant ship.Tenant, before
 	return now, nil
 }
 
-// watchedShipments are the shipments that have an open page.
+// watchedShipments returns the shipments that have an open page.
 func (h *hub) watchedShipments(tenant ship.Tenant) []ship.ShipmentID {
 	h.mu.Lock()
 	defer h.mu.Unlock()

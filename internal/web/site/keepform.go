@@ -91,7 +91,7 @@ func needsSignIn(err error) bool {
 // the same form may be served later.
 func (v *Visit) mayServeLater(err error) bool {
 	if needsSignIn(err) {
-		// Somebody who was never signed in has not typed anything here.
+		// A visitor who was never signed in cannot have typed anything here.
 		_, missing := v.Request.Cookie(v.cookieName())
 		return missing == nil
 	}

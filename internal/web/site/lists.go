@@ -18,7 +18,7 @@ type ShortList struct {
 	Shown, All    int
 }
 
-// Address is the address of the list with its filters, from the cursor on.
+// Address returns the address of the list with its filters, from the cursor on.
 func (l ShortList) Address(path, cursor string) string {
 	query := url.Values{}
 	for name, value := range map[string]string{"q": l.Text, "state": l.State, "cursor": cursor} {

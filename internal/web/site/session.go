@@ -74,7 +74,7 @@ func (v *Visit) Kept(name string) string {
 	return cookie.Value
 }
 
-// From returns where the request comes from.
+// From returns the client's address and user agent.
 func (v *Visit) From() member.Origin {
 	return member.Origin{Addr: httpkit.ClientAddr(v.Request, v.TrustedProxies), Agent: v.Request.UserAgent()}
 }
@@ -106,8 +106,8 @@ func (v *Visit) authenticate(token string) (member.Actor, error) {
 		return v.Member.Authenticate(v.Context(), token, v.From())
 	}
 
-	// What is not an id reads as one that no account has. Somebody else's account
-	// gets the same answer, so it cannot be found out which ids exist.
+	// An invalid ID is treated like one that no account has. Another person's
+	// account gets the same answer, so nobody can find out which IDs exist.
 	account, _ := ship.ParseAccountID(v.Request.PathValue("account"))
 	actor, err := v.Member.AuthenticateIn(v.Context(), token, account, v.From())
 	if ship.KindOf(err) == ship.NotFound {

@@ -104,7 +104,7 @@ func serveStatic(v *Visit) error {
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	v.Writer.WriteHeader(http.StatusOK)
-	v.Writer.Write(body) // the reader may have left
+	v.Writer.Write(body) // the client may have disconnected
 	return nil
 }
 
@@ -119,6 +119,6 @@ func (v *Visit) ShowLogo(id ship.AccountID) error {
 	header.Set("Content-Type", "image/png")
 	header.Set("Cache-Control", "private, max-age=31536000, immutable")
 	header.Set("Content-Length", strconv.Itoa(len(logo.Picture)))
-	v.Writer.Write(logo.Picture) // the reader may have left
+	v.Writer.Write(logo.Picture) // the client may have disconnected
 	return nil
 }

@@ -89,7 +89,8 @@ func auditFilter(v *site.Visit) (auditList, member.AuditFilter) {
 	return page, filter
 }
 
-// address is the address of the entries after the cursor, with the same filter.
+// address returns the address of the entries after the cursor, with the same
+// filter.
 func (p auditList) address(path, cursor string) string {
 	query := url.Values{}
 	for name, value := range map[string]string{
@@ -114,7 +115,7 @@ func (p auditList) address(path, cursor string) string {
 // isEmpty reports whether nothing is filtered.
 func (p auditList) isEmpty() bool { return p.address("", "") == "" }
 
-// who is the address of everything that the actor of an entry did.
+// who returns the address of everything that the actor of an entry did.
 func (p auditList) who(path string, entry member.AuditEntry) string {
 	return auditList{By: cmp.Or(string(entry.Person)+string(entry.Key), entry.By())}.address(path, "")
 }
@@ -123,7 +124,7 @@ func (p auditList) who(path string, entry member.AuditEntry) string {
 // in the list link to the others.
 const shownActors = 100
 
-// actors are the actors to choose from: the members, and the keys of both
+// actors returns the actors to choose from: the members, and the keys of both
 // modes, the newest first.
 func actors(v *site.Visit) ([]parts.ChoiceGroup, error) {
 	members, err := v.Member.Members(v.Context(), v.Who.Actor)

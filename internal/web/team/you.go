@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// yourPage is what a person sees of themselves.
+// yourPage is the profile page of the person who is signed in.
 type yourPage struct {
 	member.Profile
 	Sessions []member.Session

@@ -23,8 +23,8 @@ func zoneOf(text string) *time.Location {
 	n := len(parts)
 	place := carrierkit.Place{Country: strings.ToUpper(parts[n-1])}
 	if n > 1 {
-		// The part before the country is a state or a city. A city is not a
-		// state's code, so it does no harm as both.
+		// The part before the country is a state or a city. No city has the
+		// name of a state's code, so looking it up as both does no harm.
 		place.State = parts[n-2]
 		place.City = parts[n-2]
 	}

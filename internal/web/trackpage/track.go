@@ -66,7 +66,8 @@ type trackScan struct {
 // T returns a text in the page's language.
 func (l tongue) T(name string) string { return l.Texts[name] }
 
-// why explains a reason to the recipient; "" if it is not for them.
+// why explains a reason to the recipient; "" if the reason does not concern
+// them.
 func (l tongue) why(reason string) string { return l.Texts[reasonTexts[reason]] }
 
 // tongueOf returns the language that the address names, else the first
@@ -198,7 +199,7 @@ func showTagged(v *site.Visit, page templ.Component) error {
 		return nil
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	v.Writer.Write([]byte(body.String())) // the reader may have left
+	v.Writer.Write([]byte(body.String())) // the client may have disconnected
 	return nil
 }
 

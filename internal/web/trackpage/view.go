@@ -28,7 +28,7 @@ func trackViewOf(language tongue, path string, shipment parts.TrackedShipment, s
 		view.Status = string(ship.Created)
 		return view
 	case ship.StateVoiding, ship.StateRefundPending, ship.StateVoided, ship.StateFailed:
-		// Nothing travels under this label, so there is no more to show.
+		// No parcel travels with this label, so there is nothing more to show.
 		view.Status = "voided"
 		return view
 	}

@@ -1,5 +1,5 @@
-// What pages do by themselves: keys, the finder, toasts, times, live news.
-// Everything works without it, only less quickly.
+// Scripts of all pages: keyboard shortcuts, search, toasts, times, live updates.
+// Everything works without them, only less quickly.
 "use strict";
 (function () {
   const root = document.documentElement;
@@ -66,7 +66,7 @@
   localTimes();
   setInterval(() => localTimes(), 30000);
   document.addEventListener("htmx:load", (e) => localTimes(e.target));
-  document.addEventListener("htmx:afterSettle", () => localTimes()); // what was put elsewhere is no part of the target
+  document.addEventListener("htmx:afterSettle", () => localTimes()); // content swapped in elsewhere is not part of the target
 
   // Copy.
   document.addEventListener("click", async (e) => {
@@ -81,7 +81,7 @@
     }
   });
 
-  // Dialogs, the side on phones, and questions before what cannot be undone.
+  // Dialogs, the sidebar on phones, and confirmations before irreversible actions.
   function openDialog(id) {
     const d = document.getElementById(id);
     if (!d || d.open) return;
@@ -123,7 +123,7 @@
     if (e.target.closest("[data-print]")) window.print();
   });
 
-  // A filter counts as soon as it is changed.
+  // A filter applies as soon as it is changed.
   document.addEventListener("change", (e) => {
     const form = e.target.closest("form[data-auto]");
     if (form) form.requestSubmit();
@@ -148,7 +148,7 @@
     document.head.append(meta);
   }
 
-  // Keys.
+  // Keyboard shortcuts.
   let before = "";
   function go(key) {
     const link = $('[data-key="' + key + '"]');
@@ -188,15 +188,15 @@
     if (go(key)) e.preventDefault();
   });
 
-  // What the server refuses is said.
+  // Errors of the server are shown as toasts.
   document.addEventListener("htmx:responseError", (e) => {
     const said = e.detail.xhr.getResponseHeader("X-Problem");
     toast(said ? decodeURIComponent(said) : "Something went wrong. Try again.", true);
   });
   document.addEventListener("htmx:sendError", () => toast("The server does not respond.", true));
 
-  // Live news: the stream names the shipment that changed; parts of the page
-  // that care ask for themselves.
+  // Live updates: the stream names the shipment that changed, and the parts of
+  // the page that show it reload themselves.
   const pulse = $("[data-live]");
   const cares = () => $$("[data-follow]");
   const changed = new Set();

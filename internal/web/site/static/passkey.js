@@ -1,4 +1,4 @@
-// Passkeys: the server asks, the browser answers, the form carries it.
+// Passkeys: the form carries the browser's answer to the server's challenge.
 "use strict";
 document.addEventListener("submit", async (e) => {
   const form = e.target.closest("form[data-passkey]");

@@ -1,5 +1,5 @@
-// The page that is printed: it prints by itself, and then leads on to the next
-// order if it was opened for that.
+// The print page: it prints on load and, if it was opened for that, then
+// continues with the next order.
 "use strict";
 (function () {
   const next = document.body.dataset.next;
@@ -11,11 +11,11 @@
       frame.contentWindow.focus();
       frame.contentWindow.print();
     } catch (err) {
-      location.href = frame.src; // this browser shows the file itself, with its own button
+      location.href = frame.src; // the browser's own viewer has a print button
     }
   }
 
-  // A frame that is printed says nothing when it is done; there the button leads on.
+  // No event fires when a frame has been printed; the button leads on instead.
   window.addEventListener("afterprint", () => { if (next && !frame) location.href = next; });
   window.addEventListener("load", print);
   document.addEventListener("click", (e) => { if (e.target.closest("[data-print]")) { e.stopPropagation(); print(); } }, true);

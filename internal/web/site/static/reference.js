@@ -1,5 +1,5 @@
 // The reference: examples show the reader's key, which stays in this page, and
-// the list is searched as one types.
+// the list is filtered while typing.
 (() => {
   "use strict";
   const key = document.getElementById("ref-key");

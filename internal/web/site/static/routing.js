@@ -1,5 +1,5 @@
-// The pages about routing: rules move by drag and by keys, a back-test shows
-// how far it is. Everything works without it by buttons.
+// The routing pages: rules can be moved by dragging and by keyboard, and a
+// back-test shows its progress. Without scripts there are buttons.
 "use strict";
 (function () {
   const $ = (selector, from) => (from || document).querySelector(selector);
@@ -54,7 +54,7 @@
     if (button) { e.preventDefault(); e.stopPropagation(); }
   }, true);
 
-  // A back-test is a stream of lines: how far it is, and at last the result.
+  // A back-test is a stream of lines: its progress, and finally the result.
   const form = $("form[data-progress]");
   if (!form || !window.ReadableStream) return;
   const bar = $("progress", form);

@@ -1,12 +1,12 @@
-// The form of a new shipment. Rates are sorted as carriers answer, what carriers
-// say of single fields stands beside them, and Enter never buys by accident.
+// The form for a new shipment. Rates are sorted as carriers respond, errors about
+// a field are shown beside it, and Enter never buys by accident.
 "use strict";
 (function () {
   const form = document.getElementById("new");
   if (!form) return;
 
-  // The cheapest stands first, whoever answered first. The fastest is the one
-  // that arrives on the earliest day; of several, the cheapest.
+  // The cheapest offer comes first, in whatever order carriers respond. The
+  // fastest is the cheapest of those that arrive on the earliest day.
   function sort(list) {
     const all = Array.from(list.querySelectorAll("li.offer"));
     if (!all.length) return;
@@ -26,9 +26,9 @@
     list.querySelectorAll(".refused").forEach((li) => list.append(li));
   }
 
-  // What the service says of single fields stands beside those that were filled
-  // in; the empty ones are listed with the rates. What a carrier needs stands
-  // beside the empty ones too: without it that carrier has no rate.
+  // Errors of the service are shown beside fields that were filled in; those of
+  // empty fields are listed with the rates. What a carrier needs is shown beside
+  // empty fields, too: without it that carrier has no rate.
   function showProblems() {
     form.querySelectorAll(".field.wrong").forEach((field) => {
       const note = field.querySelector(".note");
@@ -58,7 +58,7 @@
     if (form.contains(e.target)) showProblems();
   });
 
-  // Enter in a field asks for rates: only a button buys.
+  // Enter in a field requests rates: only a button buys.
   form.addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || e.target.tagName !== "INPUT" || e.target.type === "radio") return;
     e.preventDefault();

@@ -2,7 +2,7 @@
 "use strict";
 (function () {
   var kept = null;
-  try { kept = localStorage.getItem("theme"); } catch (e) { /* a browser that keeps nothing */ }
+  try { kept = localStorage.getItem("theme"); } catch (e) { /* storage is disabled */ }
   var dark = kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 })();

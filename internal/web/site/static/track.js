@@ -1,5 +1,5 @@
 // The public tracking page: times that have no place are written in the
-// reader's own zone, and the page looks again by itself while it is open.
+// reader's own zone, and the page refreshes itself while it is open.
 // Everything is readable without it.
 "use strict";
 (function () {
@@ -27,7 +27,7 @@
         times();
       }
       shown = text;
-    } catch (err) { /* the next look may reach the server */ }
+    } catch (err) { /* the next refresh may reach the server */ }
   }
   look();
   setInterval(look, 30000);
