@@ -39,7 +39,7 @@ test: ## every test, against a real Postgres
 
 # Steps that run in parallel have no time limits: one computes while another
 # waits for processes that it kills. Steps that measure times run alone.
-check: ## the gate's body: everything that must pass before a merge, cheap things first
+check: ## everything that must pass before a merge, quick steps first
 	@$(STEP) build $(MAKE) build
 	@$(STEP) lint $(MAKE) lint
 	@$(STEP) test $(MAKE) test
@@ -72,7 +72,7 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 fuzz: ## every fuzz target for 2 s
 	@scripts/fuzz 2s
 
-browser: ## a first day in the dashboard, signing in, and accessibility, in headless Chromium
+browser: ## dashboard tests in headless Chromium: first steps, signing in, accessibility
 	$(WITH_DB) go test ./test/browser -tags browser -count=1 -parallel 2 -v -timeout 10m
 
 screenshots: ## every page of the dashboard, light and dark, desktop and phone, into screenshots/
@@ -81,20 +81,20 @@ screenshots: ## every page of the dashboard, light and dark, desktop and phone, 
 prove: ## list the proofs; WHAT=purchases SIZE=short|full runs one
 	@scripts/prove $(WHAT) $(SIZE)
 
-bench: build ## the service beside the bare engine; writes bench/latest.json
+bench: build ## benchmark the service against bare Postgres; writes bench/latest.json
 	$(WITH_DB) go run ./bench
 
 image: build ## the container image as an OCI layout in image/, without Docker
 	@scripts/image-root bin/waybill image/files
 	@go -C tools run ./image -dockerfile ../Dockerfile -from build=../image/files -out ../image/oci
 
-release-check: ## what a release is checked with beside the gate: the image, clients, key services
+release-check: ## release checks in addition to make check: the image, clients, key services
 	@scripts/release-check
 
 carrier: ## write the skeleton of a carrier's driver: NAME=acme TITLE="Acme Parcel"
 	@go -C tools run ./carrier -name "$(NAME)" -title "$(TITLE)" -into ..
 
-generate: ## write the generated files again
+generate: ## regenerate the generated files
 	go generate ./...
 
 install-tools: .bin/.stamp ## build the pinned tools into .bin

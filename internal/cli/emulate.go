@@ -191,7 +191,7 @@ func (e *emulation) announce(played emulated, address string) error {
 		}
 	}
 	fmt.Fprintf(&text, "\nSet this for the service and for \"waybill connection\", so that they call the emulator instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, played.name, address, base.Path)
-	fmt.Fprintf(&text, "\nThen connect it in test mode, to the service of DATABASE_URL:\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
+	fmt.Fprintf(&text, "\nThen connect it in test mode (DATABASE_URL must be set):\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
 	fmt.Fprintf(&text, "\nSee what it sold, and set its faults:\n\n  curl %s/_emulator/ledger\n", address)
 	fmt.Fprintf(&text, "  curl -X PUT %s/_emulator/faults -d '{\"buy\":{\"reset\":1}}'\n", address)
 

@@ -55,7 +55,7 @@ const (
 	sinkAddress = "127.0.0.1:8081" // if the port is free
 	sinkKeeps   = 200
 	sinkBody    = 1 << 20
-	sinkName    = "the sink of waybill dev"
+	sinkName    = "waybill dev sink"
 )
 
 // openSink listens on the usual port, or a free one.

@@ -34,7 +34,7 @@ func (c Call) refused(response *http.Response, body []byte) error {
 		refused.Message = "the carrier is rate-limiting requests; try again later"
 	case code == http.StatusNotFound && !c.Effect:
 		refused.Kind = ship.NotFound
-		refused.Message = "the carrier could not find it"
+		refused.Message = "the carrier did not find the requested object"
 	case code == http.StatusRequestTimeout, code < 400, code > 499:
 		// A server that fails may already have made the sale.
 		lost := c.lost(fmt.Sprintf("the carrier answered with status %d", code), refused.Err).(*ship.Error)

@@ -244,7 +244,7 @@ func (in shipment) check(now time.Time, l load, isOffered bool) (invalid []strin
 	}
 
 	if format := in.OutputImageProperties.EncodingFormat; format != "" && format != "pdf" {
-		invalid = append(invalid, "1506: This stand-in makes PDF labels alone.")
+		invalid = append(invalid, "1506: This emulator makes PDF labels alone.")
 	}
 	return append(invalid, unknownExtras(in.ValueAddedServices)...)
 }

@@ -235,7 +235,7 @@ func (s *shipment) checkSale() *problem {
 	case s.Payment.PaymentType != "SENDER" && len(s.Payment.Payor.ResponsibleParty.AccountNumber.Value) != 9:
 		return &problem{"PAYOR.ACCOUNTNUMBER.REQUIRED", "The payor's account number is required."}
 	case s.Label.ImageType != "PNG":
-		return &problem{"LABEL.IMAGETYPE.INVALID", "This stand-in draws PNG alone."}
+		return &problem{"LABEL.IMAGETYPE.INVALID", "This emulator draws PNG alone."}
 	case !slices.Contains(papers, s.Label.LabelStockType):
 		return &problem{"LABELSTOCKTYPE.INVALID", "The label stock type does not go with the image type."}
 	case len(s.Pieces) > 40:

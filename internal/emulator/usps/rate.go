@@ -190,7 +190,7 @@ func (in optionsRequest) check() problem {
 	case parcel.Length <= 0 || parcel.Width <= 0 || parcel.Height <= 0:
 		return problem{"160294", "length", "length, width, and height must either be all zero or greater than zero"}
 	case abroad && parcel.MailClass != "ALL", !abroad && parcel.MailClass != "ALL_OUTBOUND" && parcel.MailClass != "ALL":
-		return problem{"", "mailClass", "OASValidation: the stand-in quotes all mail classes at once"}
+		return problem{"", "mailClass", "OASValidation: the emulator quotes all mail classes at once"}
 	}
 
 	for _, option := range in.PricingOptions {

@@ -109,9 +109,9 @@ func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	}
 	switch {
 	case !slices.Contains(images, in.ImageInfo.ImageType):
-		return problem{"160024", "imageInfo.imageType", "the stand-in draws " + strings.Join(images[1:], " and ")}
+		return problem{"160024", "imageInfo.imageType", "the emulator draws " + strings.Join(images[1:], " and ")}
 	case in.ImageInfo.LabelType != "" && in.ImageInfo.LabelType != "4X6LABEL":
-		return problem{"160004", "imageInfo.labelType", "the stand-in draws 4X6LABEL"}
+		return problem{"160004", "imageInfo.labelType", "the emulator draws 4X6LABEL"}
 	}
 	return in.checkCustoms(api.abroad)
 }
