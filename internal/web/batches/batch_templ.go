@@ -226,8 +226,8 @@ func shippedNotice(f site.Frame, p batchView) templ.Component {
 	})
 }
 
-// batchSummary is the head of a batch; while the batch is worked on it asks
-// for itself again.
+// batchSummary is the head of a batch. While the batch is being processed, it
+// polls for its own updates.
 func batchSummary(f site.Frame, p batchView, beside bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -22,7 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// buyForm buys the lines that are rated, with labels for the printer at hand.
+// buyForm buys the lines that have a rate, in the chosen print format.
 func buyForm(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -215,8 +215,8 @@ func labelButtons(f site.Frame, p batchView, i int) templ.Component {
 	})
 }
 
-// labelButton leads to a file of labels. Only the one that the batch was bought
-// for says how many there are.
+// labelButton links to a file of labels. Only the button of the format that the
+// batch was bought for says how many there are.
 func labelButton(f site.Frame, p batchView, i int, format label.Format, primary bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -382,8 +382,8 @@ func labelButton(f site.Frame, p batchView, i int, format label.Format, primary 
 	})
 }
 
-// documentsButton leads to the customs papers of the labels of a file. They
-// have paper of their own, so they are a file of their own.
+// documentsButton links to the customs documents of the labels in a file. They
+// need different paper, so they are in a file of their own.
 func documentsButton(f site.Frame, p batchView, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -459,7 +459,7 @@ func documentsButton(f site.Frame, p batchView, i int) templ.Component {
 	})
 }
 
-// unprintedPage says which labels are not in a file, before there is one.
+// unprintedPage lists the labels that a file leaves out, before it is downloaded.
 func unprintedPage(f site.Frame, p unprinted) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -218,7 +218,7 @@ func linesPager(f site.Frame, p batchView) templ.Component {
 	})
 }
 
-// batchRowPart is a line and, if it changed, the head that counts it.
+// batchRowPart is a line and, if it changed, the summary with its counts.
 func batchRowPart(f site.Frame, r rowView, summary *batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -866,7 +866,7 @@ func batchRowResult(f site.Frame, r rowView) templ.Component {
 	})
 }
 
-// batchRowForm mends a line in its place.
+// batchRowForm corrects a line in place.
 func batchRowForm(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1032,7 +1032,7 @@ func rowFields(r rowView) templ.Component {
 	})
 }
 
-// batchRowPage is the same for those without the script.
+// batchRowPage is the same form as a page, for browsers without the script.
 func batchRowPage(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

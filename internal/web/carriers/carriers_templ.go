@@ -970,7 +970,7 @@ func credentialType(f carrier.Field) string {
 	return "text"
 }
 
-// keptPlaceholder stands in a field whose secret was typed before.
+// keptPlaceholder is the placeholder of a field whose secret was typed before.
 func keptPlaceholder(kept string) string {
 	if kept == "" {
 		return ""
@@ -988,7 +988,7 @@ func credentialHelp(f carrier.Field, known, kept bool) string {
 	return f.Help
 }
 
-// connectLede says which of the carrier's two worlds the account belongs to.
+// connectLede says whether the carrier's live or test account is connected.
 func connectLede(live bool, title string) string {
 	if live {
 		return "Your live account: its labels cost money. It is checked as soon as you save; nothing is bought."

@@ -19,7 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// callChart is the calls of the last day, and how many of them failed.
+// callChart shows the calls of the last day, and how many of them failed.
 func callChart(h *journal.Health, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,7 +217,7 @@ func callChart(h *journal.Health, class string) templ.Component {
 	})
 }
 
-// healthCard is how a connection did lately, by operation.
+// healthCard shows the recent health of a connection, by operation.
 func healthCard(f site.Frame, c connectionView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -559,7 +559,7 @@ func breakerBadge(o journal.OperationHealth) templ.Component {
 	})
 }
 
-// adviceCard is the doctor's word on credentials that were refused.
+// adviceCard shows the findings about credentials that were refused.
 func adviceCard(list []account.Finding) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

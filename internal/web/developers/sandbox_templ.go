@@ -138,8 +138,8 @@ func sandboxPage(f site.Frame, p sandboxView) templ.Component {
 	})
 }
 
-// movingCard is the parcels that can be moved on; aside sends it along with
-// another part.
+// movingCard lists the parcels that can be advanced; with aside it is swapped in
+// together with another part.
 func movingCard(f site.Frame, p sandboxView, aside bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -557,7 +557,7 @@ func faultResult(f site.Frame, p sandboxView) templ.Component {
 	})
 }
 
-// faultPart is what changes when a fault was forced.
+// faultPart is the part of the page that changes after a fault was forced.
 func faultPart(f site.Frame, p sandboxView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

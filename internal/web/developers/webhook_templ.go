@@ -983,7 +983,7 @@ func hookFacts(f site.Frame, p hookView) templ.Component {
 	})
 }
 
-// sentHead is the head of a delivery. The signature is made anew for each try.
+// sentHead returns the headers of a delivery. Each attempt has its own signature.
 func sentHead(e webhook.Endpoint, a webhook.Attempt) string {
 	lines := []string{
 		"POST " + e.URL, "content-type: application/json", "webhook-id: " + string(a.Event),
@@ -995,8 +995,8 @@ func sentHead(e webhook.Endpoint, a webhook.Attempt) string {
 	return strings.Join(lines, "\n")
 }
 
-// deliveryFetch has the body fetched when the delivery is opened: it is the
-// same on every try.
+// deliveryFetch fetches the body when the delivery is opened. The body is the
+// same for every attempt.
 func deliveryFetch(f site.Frame, a webhook.Attempt) templ.Attributes {
 	if a.Trigger == webhook.TriggerTest {
 		return nil

@@ -352,7 +352,7 @@ func newHookForm(f site.Frame, form hookForm) templ.Component {
 	})
 }
 
-// hookFields are those of a new webhook and of one that is changed.
+// hookFields are the fields of a webhook that is created or changed.
 func hookFields(form hookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -469,8 +469,8 @@ func millis(a webhook.Attempt) string {
 	return strconv.FormatInt(a.Timings.Total.Milliseconds(), 10) + " ms"
 }
 
-// listenKey is the key of the command that forwards events; real ones leave the
-// service only if that is said.
+// listenKey returns the key flags of the command that forwards events. Live
+// events leave the service only with an explicit flag.
 func listenKey(live bool) string {
 	if live {
 		return parts.KeyHint(live) + " --live"

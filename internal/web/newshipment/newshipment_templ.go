@@ -346,8 +346,8 @@ func lastBought(f site.Frame, sh ship.Shipment) templ.Component {
 	})
 }
 
-// shipAgain asks before an order is bought that has a live shipment. The answer
-// is one of the form's own buttons, so nothing that was typed is lost.
+// shipAgain asks for confirmation if an order already has a live shipment. The
+// answer is one of the form's own buttons, so nothing that was typed is lost.
 func shipAgain(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -867,7 +867,7 @@ func destinationFields(f site.Frame, p Form) templ.Component {
 	})
 }
 
-// placeFields are those below the street, as the country has them.
+// placeFields are the fields below the street, depending on the country.
 func placeFields(p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -914,7 +914,7 @@ func placeFields(p Form) templ.Component {
 	})
 }
 
-// stateField offers the states that are known; the name will do as well.
+// stateField suggests the known states; a name is accepted as well.
 func stateField(p Form, x ship.AddressField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1689,8 +1689,8 @@ func customsFields(f site.Frame, p Form, i int, l customsLine) templ.Component {
 	})
 }
 
-// productFields are what customs of the European Union ask of a product. Most
-// shipments need none of it, so they are folded.
+// productFields are what customs in the European Union require for a product.
+// Most shipments need none of it, so they are collapsed.
 func productFields(p Form, at string, l customsLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1820,7 +1820,7 @@ func taxFields(f site.Frame, p Form, i int, l taxLine) templ.Component {
 	})
 }
 
-// ConnectFirst stands where nothing can be bought yet.
+// ConnectFirst is shown instead of the form while no carrier is connected.
 func ConnectFirst(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,7 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// offerList are the rates side by side, or what is missing for them.
+// offerList shows the rates, or what is missing in the form to request them.
 func offerList(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -366,8 +366,8 @@ func offersOf(p Form, a carrierAccount, why site.Problems) templ.Component {
 	})
 }
 
-// refusedLine says why a carrier has no offer. What it says of single fields
-// the script also shows beside them.
+// refusedLine says why a carrier has no offer. The script also shows errors about
+// fields beside them.
 func refusedLine(p Form, carrier string, connection ship.ConnectionID, why site.Problems) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -839,7 +839,7 @@ func overviewBody(f site.Frame, p overviewPage) templ.Component {
 	})
 }
 
-// tile is a number that leads to its list. Its tone is "alarm", or "better" or
+// tile is a number that links to its list. Its tone is "alarm", or "better" or
 // "worse" than before, or none.
 func tile(to, title, value, about, tone string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -1006,7 +1006,7 @@ func filterTitle(value string) string {
 	return chosen.Title
 }
 
-// slowCard is how quickly programs take what they are told.
+// slowCard shows how quickly the webhook endpoints accept events.
 func slowCard(f site.Frame, p overviewPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -119,8 +119,8 @@ func StatusBadge(s ship.Status) templ.Component {
 	})
 }
 
-// ShipmentBadge is the parcel's status, or the purchase's where that is what
-// counts.
+// ShipmentBadge shows the parcel's status, or that of the purchase if it is more
+// important.
 func ShipmentBadge(sh ship.Shipment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -437,7 +437,7 @@ func Day(t time.Time) templ.Component {
 	})
 }
 
-// PlainDate is a day without an hour, the same one everywhere.
+// PlainDate is a date without a time, the same in every time zone.
 func PlainDate(date string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -702,7 +702,7 @@ func PageHead(title, about string) templ.Component {
 	})
 }
 
-// Empty is what a list shows that has nothing yet.
+// Empty is shown in place of a list that has no items yet.
 func Empty(iconName, title, about string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -19,7 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// routingTabs lead through the pages about routing.
+// routingTabs is the navigation of the routing pages.
 func routingTabs(f site.Frame, at string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -551,7 +551,7 @@ func deskState(f site.Frame, p deskView) templ.Component {
 	})
 }
 
-// deskBehind asks what is to become of a draft that others overtook.
+// deskBehind asks what to do with a draft if other rules were published since.
 func deskBehind(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1058,7 +1058,7 @@ func ruleLine(f site.Frame, p deskView, i int, r routing.Rule) templ.Component {
 	})
 }
 
-// ruleSentence is a rule as people read it.
+// ruleSentence is a rule as a sentence.
 func ruleSentence(names offers.Catalog, r routing.Rule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1401,7 +1401,7 @@ func ruleButtons(f site.Frame, p deskView, i int, r routing.Rule) templ.Componen
 	})
 }
 
-// differences are what two books do not have in common, readable.
+// differences lists the differences between two rule books in words.
 func differences(names offers.Catalog, list []routing.Difference) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

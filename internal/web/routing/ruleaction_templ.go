@@ -119,11 +119,11 @@ func actionCard(f site.Frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "percent", Label: "At most % above the cheapest", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "percent", Label: "Maximum % above the cheapest", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "amount", Label: "At most this amount above", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "amount", Label: "Maximum amount above the cheapest", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -188,15 +188,15 @@ func chooseFields(f site.Frame, p ruleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "withinDays", Label: "At most days in transit", Optional: true, Value: p.Then.WithinDays, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDays")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "withinDays", Label: "Maximum days in transit", Optional: true, Value: p.Then.WithinDays, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDays")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "ofFastest", Label: "At most days after the fastest", Optional: true, Value: p.Then.OfFastest, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDaysOfFastest")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "ofFastest", Label: "Maximum days after the fastest", Optional: true, Value: p.Then.OfFastest, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDaysOfFastest")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "ofCheapest", Label: "At most % above the cheapest", Optional: true, Value: p.Then.Cheapest, Mode: "decimal", Wrong: p.Wrong.At("/then/withinPercentOfCheapest")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "ofCheapest", Label: "Maximum % above the cheapest", Optional: true, Value: p.Then.Cheapest, Mode: "decimal", Wrong: p.Wrong.At("/then/withinPercentOfCheapest")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -592,7 +592,7 @@ func targetRows(f site.Frame, p ruleForm, title string) templ.Component {
 	})
 }
 
-// afterCard is what happens if the choice does not work out.
+// afterCard says what happens if the chosen offer cannot be bought.
 func afterCard(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -705,15 +705,15 @@ func afterCard(f site.Frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardPercent", Label: "At most % more", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardPercent", Label: "Maximum % more", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardAmount", Label: "At most this amount more", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardAmount", Label: "Maximum amount more", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardDays", Label: "At most days later", Optional: true, Value: p.Then.GuardDays, Mode: "numeric", Wrong: p.Wrong.At("/guard/extraDays")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "guardDays", Label: "Maximum days later", Optional: true, Value: p.Then.GuardDays, Mode: "numeric", Wrong: p.Wrong.At("/guard/extraDays")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

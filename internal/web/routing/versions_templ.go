@@ -392,7 +392,7 @@ func historyPage(f site.Frame, p historyView) templ.Component {
 	})
 }
 
-// versionNote is what was said of a version.
+// versionNote returns the note of a version.
 func versionNote(v store.RuleBook) string {
 	if v.Restored == 0 {
 		return v.Note
@@ -724,7 +724,7 @@ func versionPage(f site.Frame, p versionView) templ.Component {
 	})
 }
 
-// versionPager leads through the pages of a menu of versions.
+// versionPager links to the pages of a menu of versions.
 func versionPager(m versionMenu, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,8 +17,8 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// toldCard lists what programs were told of the shipment, and whether it
-// reached them.
+// toldCard lists the events of the shipment, and whether they were delivered to
+// the webhooks.
 func toldCard(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,8 +17,8 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// exchangeCard is the fold of the shipment's page; what is in it is fetched
-// when it is opened.
+// exchangeCard is a collapsed section of the shipment's page. Its content is
+// fetched when it is opened.
 func exchangeCard(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -149,7 +149,7 @@ func loginPage(f site.Frame, p loginForm) templ.Component {
 	})
 }
 
-// goOn carries what follows a sign-in through the form.
+// goOn holds the fields that say where to continue after the sign-in.
 func goOn(p loginForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -310,7 +310,7 @@ func resumeTitle(path string) string {
 	return "Submit the form now"
 }
 
-// otherWays are a passkey and the identity provider.
+// otherWays offers a passkey and the identity provider.
 func otherWays(p loginForm, begin, end string, oidc bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -975,7 +975,7 @@ func resetPage(f site.Frame, p joinForm) templ.Component {
 	})
 }
 
-// leadOnPage leads to the identity provider.
+// leadOnPage redirects to the identity provider.
 func leadOnPage(f site.Frame, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,7 +8,7 @@ package site
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// keptFormPage has all of a form that could not be served, to send it again.
+// keptFormPage keeps all values of a form that could not be served, for a retry.
 func keptFormPage(f Frame, p keptForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

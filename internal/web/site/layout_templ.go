@@ -828,7 +828,7 @@ func topbar(f Frame) templ.Component {
 	})
 }
 
-// tabbar is the navigation at the thumb's end of a phone.
+// tabbar is the navigation at the bottom of a phone's screen.
 func tabbar(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/waybillhq/waybill/internal/web/parts"
 
-// ListTools are the filters of a short list and its download. A list without a
-// line needs none.
+// ListTools are the filters of a short list and its download. An empty list
+// needs none.
 func ListTools(l ShortList, placeholder string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -243,7 +243,7 @@ func ListTools(l ShortList, placeholder string) templ.Component {
 	})
 }
 
-// ListPager leads on in a short list.
+// ListPager links to the next page of a short list.
 func ListPager(l ShortList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

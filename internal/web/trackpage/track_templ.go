@@ -15,8 +15,8 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// trackFrame is what stands around a page for recipients: no sign of the
-// dashboard.
+// trackFrame is the frame of a page for recipients. It does not reveal that there
+// is a dashboard.
 func trackFrame(l tongue, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
