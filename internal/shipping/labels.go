@@ -112,7 +112,7 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 			continue
 		}
 		for n := range sh.Purchase.Documents {
-			paper, err := s.store.Document(ctx, t, id, n)
+			paper, err := s.documentOf(ctx, sh, n+1)
 			if err != nil {
 				return LabelBundle{}, err
 			}

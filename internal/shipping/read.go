@@ -212,18 +212,25 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	if err != nil {
 		return ship.Document{}, err
 	}
-	if sh.Purchase.Simulated {
-		return s.reprint(ctx, sh, number)
-	}
 
-	d, err := s.store.Document(ctx, t, id, number-1)
-	if ship.KindOf(err) == ship.NotFound {
-		return d, ship.Errorf(ship.NotFound, "the shipment has no such document")
-	}
-	if err != nil {
+	d, err := s.documentOf(ctx, sh, number)
+	if err != nil || sh.Purchase.Simulated {
 		return d, err
 	}
 	return d, label.Check(d.Format, d.Data)
+}
+
+// documentOf returns a paper of the shipment, numbered from 1: drawn again for a
+// simulated carrier, as the carrier sent it otherwise.
+func (s *Service) documentOf(ctx context.Context, sh ship.Shipment, number int) (ship.Document, error) {
+	if sh.Purchase.Simulated {
+		return s.reprint(ctx, sh, number)
+	}
+	d, err := s.store.Document(ctx, sh.Tenant, sh.ID, number-1)
+	if ship.KindOf(err) == ship.NotFound {
+		return d, ship.Errorf(ship.NotFound, "the shipment has no such document")
+	}
+	return d, err
 }
 
 // reprint draws a paper of a simulated carrier, which makes its papers again at

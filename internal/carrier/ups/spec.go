@@ -38,7 +38,7 @@ var Spec = carrier.Spec{
 	TrackBatch:     trackBatch,
 	SubscribeBatch: subscribeBatch,
 	LookupLag:      time.Minute,
-	Deadlines:      carrier.Deadlines{Buy: 30 * time.Second, Track: 10 * time.Second},
+	Deadlines:      carrier.Deadlines{Track: 10 * time.Second},
 	Limits: []string{
 		"UPS sends labels as GIF or ZPL, never as PDF. Waybill buys GIF labels and creates the other formats from them.",
 		"UPS accepts two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference that Waybill uses to find the purchase.",

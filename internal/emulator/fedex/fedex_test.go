@@ -239,3 +239,29 @@ func barRuns(picture image.Image, y int) []int {
 	}
 	return runs
 }
+
+// TestEveryResponseIsCompressed: FedEx compresses its responses whether or not
+// the client accepts that.
+func TestEveryResponseIsCompressed(t *testing.T) {
+	t.Parallel()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(fedex.New(ledger))
+	t.Cleanup(server.Close)
+
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/oauth/token", strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got := response.Header.Get("Content-Encoding"); got != "gzip" {
+		t.Errorf("the content encoding is %q, want gzip", got)
+	}
+}
