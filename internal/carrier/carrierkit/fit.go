@@ -97,7 +97,7 @@ func (f *fitter) printable(field, value string) string {
 	out, ok := f.script.write(value)
 	switch {
 	case !ok:
-		f.refuse(field, "unsupported_characters", "write it in Latin letters", "has characters that the carrier cannot print and that have no transliteration")
+		f.refuse(field, "unsupported_characters", "the same in Latin letters", "has characters that the carrier cannot print and that have no transliteration")
 		return value
 	case out != value:
 		f.warn(field, "is transliterated: the carrier cannot print all of its characters")

@@ -119,7 +119,7 @@ func TestWhatDoesNotFitIsRefusedWithASuggestion(t *testing.T) {
 			ship.Address{Name: "山田太郎"},
 			ship.FieldError{
 				Pointer: "/destination/name", Code: "unsupported_characters",
-				Detail: "has characters that the carrier cannot print and that have no transliteration", Suggestion: "write it in Latin letters",
+				Detail: "has characters that the carrier cannot print and that have no transliteration", Suggestion: "the same in Latin letters",
 			},
 		},
 	} {

@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -269,8 +270,8 @@ func rollBack(v *site.Visit) error {
 	// Old rules can name services or accounts that no longer exist.
 	if found, fixable := site.ProblemsOf(err); fixable {
 		page.Problem = "These rules cannot be published again as they are. " + found.All
-		for pointer, text := range found.Fields {
-			page.Problem += " " + ruleAt(page.Rules, pointer) + ": " + text
+		for _, pointer := range slices.Sorted(maps.Keys(found.Fields)) {
+			page.Problem += " " + ruleAt(page.Rules, pointer) + ": " + found.Fields[pointer]
 		}
 		return v.Show(http.StatusUnprocessableEntity, versionPage(v.Frame("Version "+strconv.Itoa(number), "routing"), page))
 	}
