@@ -69,8 +69,8 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 	.bin/actionlint
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(grep -lI '^#!.*bash' scripts/*)
 
-fuzz: ## every fuzz target for 2 s
-	@scripts/fuzz 2s
+fuzz: ## every fuzz target, 1,000 runs each
+	@scripts/fuzz 1000x
 
 browser: ## dashboard tests in headless Chromium: first steps, signing in, accessibility
 	$(WITH_DB) go test ./test/browser -tags browser -count=1 -parallel 2 -v -timeout 10m
