@@ -160,6 +160,7 @@ func (w *Walk) facts() carrier.CertifiedConnection {
 		Origin:      w.orders.order(domestic).Origin,
 		Fields:      w.options.Fields,
 	}
+
 	for _, s := range w.spec.Services {
 		facts.Services = append(facts.Services, carrier.CertifiedService{
 			Code:   s.Code,
@@ -167,6 +168,7 @@ func (w *Walk) facts() carrier.CertifiedConnection {
 			Quoted: w.report.result("rate of "+s.Code) == OK,
 		})
 	}
+
 	for _, b := range w.bought {
 		facts.Labels = append(facts.Labels, carrier.CertifiedLabel{
 			Purchase:    b.entry.Name,
@@ -175,6 +177,7 @@ func (w *Walk) facts() carrier.CertifiedConnection {
 			Files:       b.files,
 		})
 	}
+
 	for _, c := range w.report.Checks {
 		facts.Checks = append(facts.Checks, carrier.CertifiedCheck{
 			Name:   c.Name,

@@ -66,7 +66,7 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 		return nil, "", err
 	}
 
-	// A command that is told to stop while the server starts also stops the
+	// A command that is asked to stop while the server starts also stops the
 	// server.
 	if ctx.Err() != nil {
 		starting.Close()

@@ -132,7 +132,7 @@ type VerdictKind string
 // The verdicts.
 const (
 	Bought    VerdictKind = "bought"
-	Rejected  VerdictKind = "rejected"  // all that were asked said no; nothing was bought
+	Rejected  VerdictKind = "rejected"  // every carrier that was asked refused; nothing was bought
 	Pending   VerdictKind = "pending"   // not known yet
 	Taken     VerdictKind = "taken"     // the key or the order was used before; nothing was done
 	Overtaken VerdictKind = "overtaken" // somebody else moved it on while the carrier answered here
@@ -173,7 +173,7 @@ func (m Machine) Retry(last, offers int) Verdict {
 	}
 }
 
-// sell asks one carrier after the other until one sells, all have said no, one
+// sell asks one carrier after the other until one sells, all have refused, one
 // has not answered, or it is too late to ask another. Attempt n is written
 // down.
 func (m Machine) sell(n, offers int) Verdict {

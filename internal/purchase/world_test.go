@@ -276,7 +276,7 @@ func (w *world) sweep() {
 	w.start(w.rng.IntN(2), func(m Machine) Verdict { return m.Sweep(recorded, attempts) }, func(Verdict) {}, nil)
 }
 
-// voidStranded is the job of an orphaned sale.
+// voidOrphaned is the job of an orphaned sale.
 func (w *world) voidOrphaned(s Sale) {
 	w.after(w.upTo(time.Minute), func() {
 		if w.orphaned[s.Number] || w.takeBack(s) != Unsure {

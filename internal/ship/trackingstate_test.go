@@ -37,7 +37,7 @@ func scansOf(t *rapid.T, pieces int) []Scan {
 	return distinct(drawn)
 }
 
-// newJourney is a shipment that was just bought, or a followed parcel.
+// newTrackingState is a shipment that was just bought, or a followed parcel.
 func newTrackingState(pieces int, followed bool) TrackingState {
 	j := TrackingState{
 		Subject: Subject{Tenant: Tenant{Account: NewAccountID(9, boughtAt)}, ID: NewRawID(9, boughtAt.Add(-time.Second))},
@@ -49,7 +49,7 @@ func newTrackingState(pieces int, followed bool) TrackingState {
 	return j
 }
 
-// told is what a parcel's life has come to.
+// notified is what clients have been notified of about a parcel.
 type notified struct {
 	trackingState TrackingState
 	timeline      []Scan

@@ -24,7 +24,7 @@ func (b *buying) tries() int {
 	return len(seen)
 }
 
-// next turns to the next offer of another carrier account after one said no.
+// next moves on to the next offer of another carrier account after a refusal.
 // It reports false when there is none.
 func (b *buying) next(err error) bool {
 	d := &b.shipment.Purchase

@@ -76,6 +76,8 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 	if err != nil {
 		return nil, err
 	}
+
+	// A carrier with several accounts is listed once, with a connection each.
 	var list []CarrierInfo
 	for _, c := range all {
 		spec := c.Spec()
@@ -91,6 +93,7 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 				Simulated:  c.Simulated(),
 			})
 		}
+
 		if !c.Simulated() {
 			list[i].Connections = append(list[i].Connections, Connection{ID: c.Connection, Name: c.Label})
 		}

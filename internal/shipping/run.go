@@ -237,7 +237,8 @@ func (r *run) newAttempt() store.Attempt {
 	}
 }
 
-// nextAttempt writes the next attempt down, for the next offer if the last said no.
+// nextAttempt records the next attempt, for the next offer if the carrier refused
+// the last one.
 func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 	if r.refused != nil && len(r.b.offers) > 1 {
 		r.b.rememberSelection(a.Attempt)

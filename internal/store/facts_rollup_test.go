@@ -80,7 +80,7 @@ func (h *history) must(err error) {
 	}
 }
 
-// told are the shipments that clients were told of, newest first.
+// notified returns the shipments that clients know of, newest first.
 func (h *history) notified() []ship.Shipment {
 	h.t.Helper()
 	var list []ship.Shipment

@@ -118,7 +118,7 @@ func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 	return list
 }
 
-// told returns the tracking events of the log, sorted. It ignores the horizon
+// notified returns the tracking events of the log, sorted. It ignores the horizon
 // of the log, which open transactions of other tests hold back.
 func (b *bench) notified(t *testing.T) (list []string) {
 	t.Helper()

@@ -13,7 +13,7 @@ type EventDeliveries struct {
 	Deliveries []store.EventDelivery
 }
 
-// maxTold bounds the events that are listed of one shipment.
+// maxNotified bounds the events that are listed of one shipment.
 const maxNotified = 50
 
 // ShipmentEvents lists the events of a shipment, newest first, with the endpoints that

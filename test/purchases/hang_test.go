@@ -18,7 +18,7 @@ import (
 
 const ratesBody = `{"origin":` + shipFrom + `,"destination":` + shipTo + `,"parcel":` + parcel + `}`
 
-// healthy carriers, asked for by name beside one that hangs.
+// otherRates asks the healthy carriers by name, beside one that hangs.
 const otherRates = `{"origin":` + shipFrom + `,"destination":` + shipTo + `,"parcel":` + parcel + `,"carriers":["usps","fedex","dhl_express"]}`
 
 // A hanging is how long what is measured.

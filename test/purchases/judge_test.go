@@ -96,7 +96,7 @@ func (j *judge) readAttempts() {
 	}
 }
 
-// readStranded learns what was to be voided, and what became of it.
+// readOrphaned learns what was to be voided, and what became of it.
 func (j *judge) readOrphaned() {
 	rows, err := j.pool.Query(j.t.Context(), `SELECT carrier, tracking_number, state FROM orphaned_labels`)
 	if err != nil {

@@ -56,7 +56,7 @@ func (j *judge) compareCharges() {
 	}
 }
 
-// told is what the log of events tells of a shipment.
+// notified is what the log of events tells of a shipment.
 type notified struct {
 	kinds     []string
 	sequences []int

@@ -77,7 +77,8 @@ type instruction struct {
 
 // lastStage reads the instructions after the last FROM, which must be scratch.
 func lastStage(text string) ([]instruction, error) {
-	text = strings.ReplaceAll(text, "\\\n", " ")
+	text = strings.ReplaceAll(text, "\\\n", " ") // join continued lines
+
 	var stage []instruction
 	base := ""
 	for line := range strings.SplitSeq(text, "\n") {
@@ -85,8 +86,13 @@ func lastStage(text string) ([]instruction, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
+
 		name, rest, _ := strings.Cut(line, " ")
-		in := instruction{name: strings.ToUpper(name), flags: map[string]string{}, rest: strings.TrimSpace(rest)}
+		in := instruction{
+			name:  strings.ToUpper(name),
+			flags: map[string]string{},
+			rest:  strings.TrimSpace(rest),
+		}
 		for strings.HasPrefix(in.rest, "--") {
 			var one string
 			one, in.rest, _ = strings.Cut(in.rest, " ")
@@ -94,12 +100,16 @@ func lastStage(text string) ([]instruction, error) {
 			in.flags[key] = value
 			in.rest = strings.TrimSpace(in.rest)
 		}
+
+		// A new stage drops what the one before it did.
 		if in.name == "FROM" {
-			stage, base = nil, in.rest
+			stage = nil
+			base = in.rest
 			continue
 		}
 		stage = append(stage, in)
 	}
+
 	if base != "scratch" {
 		return nil, fmt.Errorf("the last stage begins with FROM %s, want FROM scratch", base)
 	}
@@ -199,6 +209,7 @@ func readHealthcheck(in instruction) (*healthcheck, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	check := &healthcheck{Test: append([]string{"CMD"}, test...)}
 	for name, value := range in.flags {
 		d, err := time.ParseDuration(value)

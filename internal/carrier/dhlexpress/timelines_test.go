@@ -8,8 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// told builds a tracking response of DHL.
-func notified(shipments ...string) string {
+// trackingBody builds a tracking response of DHL.
+func trackingBody(shipments ...string) string {
 	return `{"shipments":[` + strings.Join(shipments, ",") + `]}`
 }
 
@@ -71,7 +71,7 @@ var timelines = []struct {
 	want []string
 }{{
 	"delivered, oldest first, with offsets and a day of delivery in New York",
-	notified(shipment(one, `"estimatedDeliveryDate":"2026-03-05","receiverDetails":{"postalAddress":{"countryCode":"US","provinceCode":"NY"}},`,
+	trackingBody(shipment(one, `"estimatedDeliveryDate":"2026-03-05","receiverDetails":{"postalAddress":{"countryCode":"US","provinceCode":"NY"}},`,
 		at("2026-03-02 13:56:21 +01:00", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-03-03 04:18:00 -05:00", "CR", "Clearance processing complete", "CINCINNATI HUB-US"),
 		at("2026-03-04 10:50:14 -0500", "WC", "With delivery courier", "NEW YORK-US"),
@@ -84,7 +84,7 @@ var timelines = []struct {
 	},
 }, {
 	"no zone: by a country that has but one, in summer and in winter, and else not at all",
-	notified(shipment(one, "",
+	trackingBody(shipment(one, "",
 		at("2026-07-02 13:56:21", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-01-02 13:56:21", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-07-02 13:56:21", "AF", "Arrived", "SYDNEY-AU"),
@@ -103,7 +103,7 @@ var timelines = []struct {
 	},
 }, {
 	"exceptions, a collection and a return, in no order",
-	notified(shipment(one, "",
+	trackingBody(shipment(one, "",
 		at("2026-03-04 12:00:00 +00:00", "RT", "Returned to shipper", "LONDON-GB"),
 		at("2026-03-03 09:00:00 +00:00", "NH", "Not home", "LONDON-GB"),
 		at("2026-03-03 08:00:00 +00:00", "BA", "Address incorrect", "LONDON-GB"),
@@ -126,7 +126,7 @@ var timelines = []struct {
 	},
 }, {
 	"unknown codes are kept without a status",
-	notified(shipment(one, "", at("2026-03-03 09:00:00 +00:00", "QQ", "New", "LONDON-GB"), at("2026-03-03 10:00:00 +00:00", ".created", "Ours", "LONDON-GB"),
+	trackingBody(shipment(one, "", at("2026-03-03 09:00:00 +00:00", "QQ", "New", "LONDON-GB"), at("2026-03-03 10:00:00 +00:00", ".created", "Ours", "LONDON-GB"),
 		at("2026-03-03 11:00:00 +00:00", "dummy_pu", "Shipment information received", "LONDON-GB"))),
 	[]string{
 		one + " 2026-03-03T09:00:00Z QQ /unmapped [LONDON, GB] New",
@@ -135,24 +135,24 @@ var timelines = []struct {
 	},
 }, {
 	"odd checkpoints cost themselves alone",
-	notified(shipment(one, "", at("yesterday 09:00:00", "AF", "", ""), at("2026-02-30 09:00:00", "AF", "", ""), at("2026-03-03 nine", "AF", "", ""), at("", "AF", "", ""),
+	trackingBody(shipment(one, "", at("yesterday 09:00:00", "AF", "", ""), at("2026-02-30 09:00:00", "AF", "", ""), at("2026-03-03 nine", "AF", "", ""), at("", "AF", "", ""),
 		at("2999-03-03 09:00:00 +00:00", "OK", "", ""), at("0001-01-01 00:00:00 +00:00", "AF", "", ""), at("2026-03-03 09:00:00", "", "", ""),
 		`null`, `[]`, `7`, `{"date":7,"typeCode":"AF"}`, at("2026-03-03T09:00:00 +00:00", "DF", "Departed", ""))),
 	[]string{one + " 2026-03-03T09:00:00? DF in_transit [] Departed"},
 }, {
 	"several shipments, one of which is unknown and one told twice",
-	notified(shipment(two, "", at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", "")), shipment("9999999999", "", at("2026-03-03 09:00:00 +00:00", "PU", "Another's", "")),
+	trackingBody(shipment(two, "", at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", "")), shipment("9999999999", "", at("2026-03-03 09:00:00 +00:00", "PU", "Another's", "")),
 		shipment(one, "", at("2026-03-03 09:00:01 +00:00", "PU", "Picked up", "")), shipment(one, "", at("2026-03-03 09:00:01 +00:00", "PU", "Picked up", ""))),
 	[]string{two + " 2026-03-03T09:00:00Z PU picked_up [] Picked up", one + " 2026-03-03T09:00:01Z PU picked_up [] Picked up"},
 }, {
 	"numbers without quotes, lists where objects are promised, and the other way round",
-	notified(`{"shipmentTrackingNumber":2100000010,"numberOfPieces":{},"pieces":{},"receiverDetails":[],"estimatedDeliveryDate":[],`+
+	trackingBody(`{"shipmentTrackingNumber":2100000010,"numberOfPieces":{},"pieces":{},"receiverDetails":[],"estimatedDeliveryDate":[],`+
 		`"events":[{"date":"2026-03-03","time":"09:00:00","GMTOffset":"Z","typeCode":"PU","description":{},"serviceArea":{}}]}`,
 		`{"shipmentTrackingNumber":{},"events":{}}`, `[]`, `null`),
 	[]string{one + " 2026-03-03T09:00:00Z PU picked_up [] "},
 }, {
 	"pieces go their own ways, and hear what is about all of them",
-	notified(shipment(one, pieces(2,
+	trackingBody(shipment(one, pieces(2,
 		piece(jd1, at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
 		piece(jd2, at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""))),
 		at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""), at("2026-03-02 12:00:00 +00:00", "CR", "Cleared", ""))),
@@ -168,14 +168,14 @@ var timelines = []struct {
 	},
 }, {
 	"a piece that is shown without the others is not delivered by them",
-	notified(shipment("9999999999", pieces(2, piece(jd1)), at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
+	trackingBody(shipment("9999999999", pieces(2, piece(jd1)), at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
 		shipment("9999999998", pieces(2, piece(jd2, at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", ""))), at("2026-03-03 11:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
 	[]string{jd1 + " 2026-03-03T09:00:00Z WC out_for_delivery [] With courier", jd2 + " 2026-03-03T09:00:00Z PU picked_up [] Picked up"},
 }, {
 	"a shipment that is delivered as a whole",
-	notified(shipment("9999999999", pieces(1, piece(jd1)), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
+	trackingBody(shipment("9999999999", pieces(1, piece(jd1)), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
 	[]string{jd1 + " 2026-03-03T12:00:00Z OK delivered [] Delivered"},
 }, {
 	"nothing was scanned yet",
-	notified(shipment(one, ""), `{"shipmentTrackingNumber":"`+two+`","status":"No Shipments Found"}`), nil,
-}, {"nothing is known", notified(), nil}}
+	trackingBody(shipment(one, ""), `{"shipmentTrackingNumber":"`+two+`","status":"No Shipments Found"}`), nil,
+}, {"nothing is known", trackingBody(), nil}}

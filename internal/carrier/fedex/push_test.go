@@ -115,12 +115,12 @@ func TestOddPushesAreRefusedOrReadAsFarAsTheyGo(t *testing.T) {
 		"empty":                   {"", ship.Invalid, nil},
 		"a list":                  {"[]", "", nil},
 		"a test of the address":   {`{"output":{}}`, "", nil},
-		"a parcel without scans":  {notified(result(one, story(one, ""))), "", []string{one}},
-		"scans that are all odd":  {notified(result(one, story(one, "", `{"date":"?"}`))), "", []string{one}},
-		"a number and no story":   {notified(result(one)), "", []string{one}},
-		"no number and no scans":  {notified(`{"trackResults":[{}]}`), "", nil},
-		"scans without a number":  {notified(`{"trackResults":[` + strings.Replace(story("", "", scan("2026-03-03T07:00:00Z", "PU", "", "", "")), one, "", 1) + `]}`), "", nil},
-		"an error for the number": {notified(unknown(one)), "", []string{one}},
+		"a parcel without scans":  {trackingBody(result(one, story(one, ""))), "", []string{one}},
+		"scans that are all odd":  {trackingBody(result(one, story(one, "", `{"date":"?"}`))), "", []string{one}},
+		"a number and no story":   {trackingBody(result(one)), "", []string{one}},
+		"no number and no scans":  {trackingBody(`{"trackResults":[{}]}`), "", nil},
+		"scans without a number":  {trackingBody(`{"trackResults":[` + strings.Replace(story("", "", scan("2026-03-03T07:00:00Z", "PU", "", "", "")), one, "", 1) + `]}`), "", nil},
+		"an error for the number": {trackingBody(unknown(one)), "", []string{one}},
 	} {
 		push, err := c.DecodePush(signed(pushSecret, x.body), []byte(x.body))
 		if ship.KindOf(err) != x.want || len(push.Updates) != 0 || !slices.Equal(push.Numbers, x.numbers) {

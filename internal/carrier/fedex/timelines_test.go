@@ -8,8 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// told builds a response of FedEx with a result for each number.
-func notified(results ...string) string {
+// trackingBody builds a response of FedEx with a result for each number.
+func trackingBody(results ...string) string {
 	return `{"transactionId":"1","output":{"completeTrackResults":[` + strings.Join(results, ",") + `]}}`
 }
 
@@ -79,7 +79,7 @@ var timelines = []struct {
 	want []string
 }{{
 	"delivered, newest first, with a window that is empty and a day that FedEx writes as its own midnight",
-	notified(result(one, story(one, shipped+`"estimatedDeliveryTimeWindow":{"window":{}},"standardTransitTimeWindow":{"window":{"ends":"2026-03-05T00:00:00-06:00"}},`,
+	trackingBody(result(one, story(one, shipped+`"estimatedDeliveryTimeWindow":{"window":{}},"standardTransitTimeWindow":{"window":{"ends":"2026-03-05T00:00:00-06:00"}},`,
 		scan("2026-03-04T12:41:57-05:00", "DL", "Delivered", doorstep, `,"derivedStatusCode":"DL"`),
 		scan("2026-03-04T06:47:00-05:00", "OD", "On FedEx vehicle for delivery", "HOLBROOK, NY, US", `,"derivedStatusCode":"IT"`),
 		scan("2026-03-03T02:10:00-06:00", "DP", "Departed FedEx hub", memphis, exception("", "")),
@@ -94,7 +94,7 @@ var timelines = []struct {
 	},
 }, {
 	"exceptions keep their reason: from the exception, from the weather, else from the event",
-	notified(result(one, story(one, `"estimatedDeliveryTimeWindow":{"window":{"ends":"2026-03-05T10:30:00-07:00"}},`,
+	trackingBody(result(one, story(one, `"estimatedDeliveryTimeWindow":{"window":{"ends":"2026-03-05T10:30:00-07:00"}},`,
 		scan("2026-03-03T11:00:00-07:00", "DE", "Delivery exception", "CLOVIS, CA, US", exception("08", "Customer not available or business closed")),
 		scan("2026-03-03T10:00:00-07:00", "DE", "Delivery exception", "CLOVIS, CA, US", exception("03", "Incorrect address")),
 		scan("2026-03-03T09:00:00-07:00", "DE", "Delivery exception", "CLOVIS, CA, US", exception("07", "Refused by recipient")),
@@ -113,7 +113,7 @@ var timelines = []struct {
 	},
 }, {
 	"a return after a failed delivery, oldest first",
-	notified(result(one, story(one, shipped,
+	trackingBody(result(one, story(one, shipped,
 		scan("2026-03-03T11:00:00+01:00", "OD", "On FedEx vehicle for delivery", "PARIS, , FR", ""),
 		scan("2026-03-03T12:00:00+01:00", "SE", "Shipment exception", "PARIS, , FR", exception("099", "Unable to deliver")),
 		scan("2026-03-04T09:00:00+01:00", "RS", "Returning package to shipper", "PARIS, , FR", "")))),
@@ -124,7 +124,7 @@ var timelines = []struct {
 	},
 }, {
 	"no zone: by a place that has but one, and else not at all; a day is a day",
-	notified(result(one, story(one, "",
+	trackingBody(result(one, story(one, "",
 		scan("2026-07-03T09:30:00", "AR", "Arrived", "MANKATO, MN, US", ""),
 		scan("2026-07-03T09:30:00", "DP", "Departed", "SOMERSET, KY, US", ""),
 		scan("2026-07-03T09:30", "IT", "On the way", "", ""),
@@ -139,7 +139,7 @@ var timelines = []struct {
 	},
 }, {
 	"odd dates cost their own scan alone",
-	notified(result(one, story(one, shipped,
+	trackingBody(result(one, story(one, shipped,
 		scan("yesterday", "AR", "Arrived", memphis, ""), scan("", "AR", "Arrived", memphis, ""), scan("0001-01-01T00:00:00Z", "AR", "Arrived", memphis, ""),
 		scan("2999-01-01T00:00:00Z", "DL", "Delivered", memphis, ""), `{"date":20260303,"eventType":"AR"}`, `null`, `[]`, `"AR"`,
 		scan("2026-03-03T06:00:00-06:00", "", "Nothing", memphis, ""),
@@ -147,18 +147,18 @@ var timelines = []struct {
 	[]string{one + " 2026-03-03T12:00:00Z DP in_transit [MEMPHIS, TN, US] Departed"},
 }, {
 	"a delivery whose scan cannot be read, or is not there, is told by the head",
-	notified(result(one, story(one, delivery+delivered, scan("12:41", "DL", "Delivered", doorstep, ""))), result(two, story(two, delivery+delivered))),
+	trackingBody(result(one, story(one, delivery+delivered, scan("12:41", "DL", "Delivered", doorstep, ""))), result(two, story(two, delivery+delivered))),
 	[]string{
 		one + " 2026-03-04T17:41:57Z DL delivered [Blue Point, NY, US] Delivered",
 		two + " 2026-03-04T17:41:57Z DL delivered [Blue Point, NY, US] Delivered",
 	},
 }, {
 	"the head tells no second delivery beside the scan",
-	notified(result(one, story(one, delivery+delivered, scan("2026-03-04T12:42:00-05:00", "DL", "Delivered", doorstep, "")))),
+	trackingBody(result(one, story(one, delivery+delivered, scan("2026-03-04T12:42:00-05:00", "DL", "Delivered", doorstep, "")))),
 	[]string{one + " 2026-03-04T17:42:00Z DL delivered [Blue Point, NY, US] Delivered"},
 }, {
 	"unknown codes are kept without a status, whatever FedEx's coarser word; an event without a type has that alone",
-	notified(result(one, story(one, shipped,
+	trackingBody(result(one, story(one, shipped,
 		scan("2026-03-03T07:00:00-06:00", "QX", "New event", memphis, `,"derivedStatusCode":"IT"`),
 		scan("2026-03-03T06:00:00-06:00", "", "", memphis, `,"derivedStatusCode":"IN","derivedStatus":"Label created"`),
 		scan("2026-03-03T05:00:00-06:00", "ow", "On the way", memphis, ""),
@@ -171,15 +171,15 @@ var timelines = []struct {
 	},
 }, {
 	"codes that change nothing say why they came",
-	notified(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "AE", "Shipment arriving early", memphis, `,"derivedStatusCode":"IT"`)))),
+	trackingBody(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "AE", "Shipment arriving early", memphis, `,"derivedStatusCode":"IT"`)))),
 	[]string{one + " 2026-03-03T13:00:00Z AE /estimate_updated [MEMPHIS, TN, US] Shipment arriving early"},
 }, {
 	"held for the recipient",
-	notified(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "HL", "Held", memphis, "")))),
+	trackingBody(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "HL", "Held", memphis, "")))),
 	[]string{one + " 2026-03-03T13:00:00Z HL in_transit/available_for_pickup [MEMPHIS, TN, US] Held"},
 }, {
 	"several packages, one of which is unknown",
-	notified(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "PU", "Picked up", memphis, ""))), unknown("794600000009"),
+	trackingBody(result(one, story(one, shipped, scan("2026-03-03T07:00:00-06:00", "PU", "Picked up", memphis, ""))), unknown("794600000009"),
 		result(two, story(two, shipped, scan("2026-03-03T08:00:00-06:00", "PU", "Picked up", memphis, "")))),
 	[]string{
 		one + " 2026-03-03T13:00:00Z PU picked_up [MEMPHIS, TN, US] Picked up",
@@ -187,21 +187,21 @@ var timelines = []struct {
 	},
 }, {
 	"a number that was used before is the parcel that was sent last",
-	notified(result(one,
+	trackingBody(result(one,
 		story(one, `"dateAndTimes":[{"type":"SHIP","dateTime":"2024-03-02T00:00:00-06:00"}],`, scan("2024-03-03T07:00:00-06:00", "DL", "Delivered", memphis, "")),
 		story(one, shipped, scan("2026-03-03T07:00:00-06:00", "PU", "Picked up", memphis, "")),
 		story(one, "", scan("2025-03-03T07:00:00-06:00", "DL", "Delivered", memphis, "")))),
 	[]string{one + " 2026-03-03T13:00:00Z PU picked_up [MEMPHIS, TN, US] Picked up"},
 }, {
 	"lists where objects are promised, and the other way round",
-	notified(result(one, `{"trackingNumberInfo":[],"latestStatusDetail":[],"estimatedDeliveryTimeWindow":[],"standardTransitTimeWindow":{"window":[]},"dateAndTimes":{},"error":[],`+
+	trackingBody(result(one, `{"trackingNumberInfo":[],"latestStatusDetail":[],"estimatedDeliveryTimeWindow":[],"standardTransitTimeWindow":{"window":[]},"dateAndTimes":{},"error":[],`+
 		`"scanEvents":[{"date":"2026-03-03T07:00:00-06:00","eventType":"PU","eventDescription":[],"scanLocation":[],"delayDetail":[]}]}`),
 		result(two, `{"scanEvents":{}}`), `[]`, `{"trackingNumber":[],"trackResults":{}}`),
 	[]string{one + " 2026-03-03T13:00:00Z PU picked_up [] "},
 }, {
 	"nothing is known",
-	notified(unknown(one), unknown(two)), nil,
+	trackingBody(unknown(one), unknown(two)), nil,
 }, {
 	"nothing was scanned yet",
-	notified(result(one, `{"trackingNumberInfo":{"trackingNumber":"`+one+`"},"latestStatusDetail":{"code":"OC"},`+strings.TrimSuffix(shipped, ",")+`}`)), nil,
+	trackingBody(result(one, `{"trackingNumberInfo":{"trackingNumber":"`+one+`"},"latestStatusDetail":{"code":"OC"},`+strings.TrimSuffix(shipped, ",")+`}`)), nil,
 }}

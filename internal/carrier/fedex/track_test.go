@@ -65,9 +65,9 @@ func TestAnswersThatTellNothingAreNoAnswers(t *testing.T) {
 		`{}`: ship.Unavailable, `[]`: ship.Unavailable, `null`: ship.Unavailable, `{"output":[]}`: ship.Unavailable,
 		`{"output":{"completeTrackResults":null}}`:                                                    ship.Unavailable,
 		`{"output":{"cxsErrors":[{"code":"SYSTEM.UNAVAILABLE","message":"no"}]}}`:                     ship.Unavailable,
-		notified(result(one, fault("SYSTEM.UNEXPECTED.ERROR"))):                                       ship.Unavailable,
-		notified(result(one, fault("TRACKING.TRACKINGNUMBER.INVALID"))):                               "",
-		notified(result(one, fault("SYSTEM.UNEXPECTED.ERROR")), timelinesResult):                      "",
+		trackingBody(result(one, fault("SYSTEM.UNEXPECTED.ERROR"))):                                   ship.Unavailable,
+		trackingBody(result(one, fault("TRACKING.TRACKINGNUMBER.INVALID"))):                           "",
+		trackingBody(result(one, fault("SYSTEM.UNEXPECTED.ERROR")), timelinesResult):                  "",
 		`{"output":{"completeTrackResults":[]}}`:                                                      "",
 		`{"output":{"cxsErrors":[{"code":"TRACKING.DATA.NOTFOUND"}],"alerts":"none of the numbers"}}`: "",
 	} {

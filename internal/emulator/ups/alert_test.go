@@ -35,7 +35,7 @@ func TestSubscriptionsAreRefusedAsUPSDoes(t *testing.T) {
 	}
 }
 
-// told is a webhook that keeps what it receives; it refuses the first push.
+// notified is a webhook that keeps what it receives; it refuses the first push.
 func notified(t *testing.T, b *bench) <-chan string {
 	t.Helper()
 	got, first := make(chan string, 100), make(chan bool, 1)

@@ -17,9 +17,9 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// toldCard lists the events of the shipment, and whether they were delivered to
+// eventsCard lists the events of the shipment, and whether they were delivered to
 // the webhooks.
-func toldCard(f site.Frame, p shipmentView) templ.Component {
+func eventsCard(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
