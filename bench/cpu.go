@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // tick is the unit of CPU time in /proc.
@@ -69,9 +71,9 @@ func treeCPU(pid int) time.Duration {
 
 // postmaster returns the process of Postgres that is the parent of all its
 // backends.
-func (s *stage) postmaster(ctx context.Context) (int, error) {
+func postmaster(ctx context.Context, conn *pgx.Conn) (int, error) {
 	var pid int
-	if err := s.conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		return 0, err
 	}
 	backend, ok := readStat(pid)

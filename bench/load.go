@@ -10,53 +10,47 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// httpCreation creates shipments over HTTP, each with a key of its own.
-func (s *stage) httpCreation(name string) func(context.Context, int, time.Duration) (sample, error) {
-	return func(ctx context.Context, clients int, lasts time.Duration) (sample, error) {
-		return s.load(ctx, clients, lasts, 201, func(buffer []byte) []byte {
-			n := strconv.FormatInt(atomic.AddInt64(&s.n, 1), 10)
-			body := `{"orderId":"order-` + n + `","destination":{"name":"` + name + `","address1":"350 5th Avenue","city":"New York","state":"NY","zip":"10118","country":"US"},"parcel":{"weight":2.5,"dimensions":{"length":10,"width":8,"height":4}}}`
+// order returns requests that create shipments, each with a key of its own. The
+// rest is appended to the fields of the order.
+func (s *service) order(key, name, rest string) func([]byte) []byte {
+	return func(buffer []byte) []byte {
+		n := strconv.FormatInt(s.orders.Add(1), 10)
+		body := `{"orderId":"order-` + n + `","destination":{"name":"` + name + `","address1":"350 5th Avenue","city":"New York","state":"NY","zip":"10118","country":"US"},"parcel":{"weight":2.5,"dimensions":{"length":10,"width":8,"height":4}}` + rest + `}`
 
-			buffer = append(buffer, "POST /v1/shipments HTTP/1.1\r\nHost: "...)
-			buffer = s.appendHeaders(buffer)
-			buffer = append(buffer, "Content-Type: application/json\r\nIdempotency-Key: bench-"...)
-			buffer = append(buffer, n...)
-			buffer = append(buffer, "\r\nContent-Length: "...)
-			buffer = strconv.AppendInt(buffer, int64(len(body)), 10)
-			buffer = append(buffer, "\r\n\r\n"...)
-			return append(buffer, body...)
-		})
+		buffer = append(buffer, "POST /v1/shipments HTTP/1.1\r\nHost: "...)
+		buffer = s.appendHeaders(buffer, key)
+		buffer = append(buffer, "Content-Type: application/json\r\nIdempotency-Key: bench-"...)
+		buffer = append(buffer, n...)
+		buffer = append(buffer, "\r\nContent-Length: "...)
+		buffer = strconv.AppendInt(buffer, int64(len(body)), 10)
+		buffer = append(buffer, "\r\n\r\n"...)
+		return append(buffer, body...)
 	}
 }
 
-// httpTracking looks parcels up by number over HTTP.
-func (s *stage) httpTracking(ctx context.Context, clients int, lasts time.Duration) (sample, error) {
-	// 7919 is prime, so its multiples reach every parcel.
-	var position atomic.Int64
-	return s.load(ctx, clients, lasts, 200, func(buffer []byte) []byte {
-		buffer = append(buffer, "GET /v1/tracking/B"...)
-		buffer = strconv.AppendInt(buffer, position.Add(7919)%trackedParcels, 10)
-		buffer = append(buffer, " HTTP/1.1\r\nHost: "...)
-		buffer = s.appendHeaders(buffer)
-		return append(buffer, "\r\n"...)
-	})
+// appendLookup appends a request for a parcel by its number.
+func (s *service) appendLookup(buffer []byte, number int64) []byte {
+	buffer = append(buffer, "GET /v1/tracking/B"...)
+	buffer = strconv.AppendInt(buffer, number, 10)
+	buffer = append(buffer, " HTTP/1.1\r\nHost: "...)
+	buffer = s.appendHeaders(buffer, s.testKey)
+	return append(buffer, "\r\n"...)
 }
 
-func (s *stage) appendHeaders(buffer []byte) []byte {
+func (s *service) appendHeaders(buffer []byte, key string) []byte {
 	buffer = append(buffer, s.addr...)
 	buffer = append(buffer, "\r\nAuthorization: Bearer "...)
-	buffer = append(buffer, s.key...)
+	buffer = append(buffer, key...)
 	return append(buffer, "\r\n"...)
 }
 
 // load keeps each of the clients busy with one request after the other. It
 // speaks HTTP/1.1 by hand: a full client would take as much CPU as the service
 // that is measured, on the same cores.
-func (s *stage) load(ctx context.Context, clients int, lasts time.Duration, want int, request func([]byte) []byte) (sample, error) {
+func (s *service) load(ctx context.Context, clients int, lasts time.Duration, want int, request func([]byte) []byte) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 
@@ -93,7 +87,7 @@ func (s *stage) load(ctx context.Context, clients int, lasts time.Duration, want
 }
 
 // client sends requests over one connection until ctx ends.
-func (s *stage) client(ctx context.Context, want int, request func([]byte) []byte) (times []time.Duration, err error) {
+func (s *service) client(ctx context.Context, want int, request func([]byte) []byte) (times []time.Duration, err error) {
 	connection, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		return nil, err
