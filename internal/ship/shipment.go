@@ -29,8 +29,8 @@ func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
 // became of it since.
 func (s Shipment) AsCreated() Shipment {
 	s.State = StatePurchased
-	if s.Purchase.Returned != "" {
-		s.State = s.Purchase.Returned
+	if s.Purchase.OverLimitVoid != "" {
+		s.State = s.Purchase.OverLimitVoid
 	}
 	s.Progress = Progress{Status: Created, EstimateAt: s.Purchase.EstimateAt, EstimateSource: s.Purchase.EstimateSource}
 	s.VoidedAt = time.Time{}
@@ -53,7 +53,7 @@ type Purchase struct {
 	EstimateSource string       `json:"estimateSource,omitempty"`
 	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
 	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
-	Returned       State        `json:"returned,omitempty"` // how far the void of a label over the limit had come at the answer
+	OverLimitVoid  State        `json:"returned,omitempty"` // how far the void of a label over the limit had come at the answer
 	Sheet          string       `json:"sheet,omitempty"`    // the rate sheet that set the price: what the carrier says of it does not count
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`

@@ -31,7 +31,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 			BoughtBy:  a.Sale.Attempt,
 			Documents: sale.Sale.Documents,
 		})
-		if err != nil || c.Shipment.Purchase.Returned == "" {
+		if err != nil || c.Shipment.Purchase.OverLimitVoid == "" {
 			return err
 		}
 		return r.followReturn(st, c.Shipment)
@@ -40,7 +40,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 	// A label whose void has begun is recorded in one transaction with the job
 	// that finishes it, or the void would be forgotten after a crash.
 	var err error
-	if c.Shipment.Purchase.Returned == "" {
+	if c.Shipment.Purchase.OverLimitVoid == "" {
 		err = write(r.store)
 	} else {
 		err = r.store.InTx(r.ctx, sh.Tenant, write)
@@ -63,7 +63,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 	}
 	sh.State = ship.StateVoiding
 
-	if sh.Purchase.Returned == ship.StateRefundPending {
+	if sh.Purchase.OverLimitVoid == ship.StateRefundPending {
 		if err := tx.Move(r.ctx, sh, ship.StateRefundPending); err != nil {
 			return err
 		}
@@ -105,9 +105,9 @@ func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 
 		switch kind := ship.KindOf(err); {
 		case err == nil:
-			bought.Returned = v.State
+			bought.OverLimitVoid = v.State
 		case kind != ship.Invalid && kind != ship.Unsupported:
-			bought.Returned = ship.StateVoiding
+			bought.OverLimitVoid = ship.StateVoiding
 		}
 	}
 

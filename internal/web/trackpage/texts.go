@@ -1,8 +1,8 @@
 package trackpage
 
-// A tongue is a language of the public tracking page: its texts, and how it
+// A locale is a language of the public tracking page: its texts, and how it
 // writes dates and times.
-type tongue struct {
+type locale struct {
 	Code, Name string
 	Date       string // with the placeholders "{weekday}", "{day}" and "{month}"
 	Clock      string // layout of package time
@@ -11,9 +11,9 @@ type tongue struct {
 	Texts      map[string]string
 }
 
-// tongues are all languages; the first is the default. A text is found by its
+// locales are all languages; the first is the default. A text is found by its
 // name, the text of a status by the status itself.
-var tongues = []tongue{
+var locales = []locale{
 	{
 		Code:     "en",
 		Name:     "English",

@@ -9,7 +9,7 @@ import (
 
 func TestEveryLanguageHasEveryText(t *testing.T) {
 	t.Parallel()
-	for _, l := range tongues {
+	for _, l := range locales {
 		if len(l.Texts) != len(englishTexts) {
 			t.Errorf("%s has %d texts, English %d", l.Code, len(l.Texts), len(englishTexts))
 		}

@@ -54,7 +54,7 @@ func cityOf(place string) string {
 }
 
 // day returns a date in the language.
-func (l tongue) day(date time.Time) string {
+func (l locale) day(date time.Time) string {
 	number := strconv.Itoa(date.Day())
 	if l.Code == "fr" && number == "1" {
 		number = "1er"
@@ -76,7 +76,7 @@ type trackMoment struct {
 
 // when writes the time of a scan: on the clock of its place if that is known,
 // else in UTC, until the script replaces it by the reader's own zone.
-func (l tongue) when(scan ship.Scan) trackMoment {
+func (l locale) when(scan ship.Scan) trackMoment {
 	at := scan.At.UTC()
 	if scan.ZoneUnknown {
 		// The carrier gave the local time without a zone, stored as if in UTC.
@@ -90,7 +90,7 @@ func (l tongue) when(scan ship.Scan) trackMoment {
 }
 
 // anywhere writes a point in time that has no place.
-func (l tongue) anywhere(at time.Time) trackMoment {
+func (l locale) anywhere(at time.Time) trackMoment {
 	at = at.UTC()
 	return trackMoment{Text: l.day(at) + ", " + at.Format(l.Clock) + " UTC", Machine: parts.MachineTime(at)}
 }

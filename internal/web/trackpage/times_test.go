@@ -52,7 +52,7 @@ func TestDaysAreWrittenInTheLanguageAndOnThePlacesClock(t *testing.T) {
 		{"pl", "Marfa, TX, US", false, "niedziela, 1 marca, 02:30 UTC", "2026-03-01T02:30:00Z"},
 		{"es", "", false, "domingo, 1 de marzo, 02:30 UTC", "2026-03-01T02:30:00Z"},
 	} {
-		l, ok := tongueFor(tc.lang)
+		l, ok := localeFor(tc.lang)
 		if !ok {
 			t.Fatalf("no %s", tc.lang)
 		}

@@ -37,7 +37,7 @@ type trackPages struct {
 // trackView is the public page of one parcel. It holds nothing that the page
 // may not show: no name, no street, no postal code, no order, no price.
 type trackView struct {
-	tongue
+	locale
 	Path     string
 	Sender   string
 	Logo     account.Logo
@@ -64,15 +64,15 @@ type trackScan struct {
 }
 
 // T returns a text in the page's language.
-func (l tongue) T(name string) string { return l.Texts[name] }
+func (l locale) T(name string) string { return l.Texts[name] }
 
 // why explains a reason to the recipient; "" if the reason does not concern
 // them.
-func (l tongue) why(reason string) string { return l.Texts[reasonTexts[reason]] }
+func (l locale) why(reason string) string { return l.Texts[reasonTexts[reason]] }
 
-// tongueOf returns the language that the address names, else the first
+// localeOf returns the language that the address names, else the first
 // available one that the browser accepts, else English.
-func tongueOf(r *http.Request) tongue {
+func localeOf(r *http.Request) locale {
 	type preference struct {
 		tag  string
 		rank float64
@@ -95,27 +95,27 @@ func tongueOf(r *http.Request) tongue {
 		tags = append(tags, language.tag)
 	}
 	for _, tag := range tags {
-		if found, ok := tongueFor(tag); ok {
+		if found, ok := localeFor(tag); ok {
 			return found
 		}
 	}
-	return tongues[0]
+	return locales[0]
 }
 
-// tongueFor returns the language of a tag. English is American in the United
+// localeFor returns the language of a tag. English is American in the United
 // States and Canada and where no region is given, and British elsewhere.
-func tongueFor(tag string) (tongue, bool) {
+func localeFor(tag string) (locale, bool) {
 	base, region, _ := strings.Cut(strings.ToLower(tag), "-")
 	if base == "en" && region != "" && region != "us" && region != "ca" {
 		base = "en-gb"
 	}
 
-	for _, known := range tongues {
+	for _, known := range locales {
 		if strings.ToLower(known.Code) == base {
 			return known, true
 		}
 	}
-	return tongue{}, false
+	return locale{}, false
 }
 
 // recipientHeaders sets the headers of pages that strangers see.
@@ -178,7 +178,7 @@ func (p trackPages) show(v *site.Visit) error {
 	if err != nil {
 		return noParcelFor(v, err)
 	}
-	return showTagged(v, trackPage(trackViewOf(tongueOf(v.Request), v.Request.URL.Path, shipment, sender.Name, logo)))
+	return showTagged(v, trackPage(trackViewOf(localeOf(v.Request), v.Request.URL.Path, shipment, sender.Name, logo)))
 }
 
 // showTagged answers with a page and its ETag, or with 304 if the reader has it
@@ -224,7 +224,7 @@ func noParcelFor(v *site.Visit, err error) error {
 // NoParcel answers with a page that shows no parcel, and says why.
 func NoParcel(v *site.Visit, status int, text string) error {
 	recipientHeaders(v)
-	return v.Show(status, noParcelPage(tongueOf(v.Request), text))
+	return v.Show(status, noParcelPage(localeOf(v.Request), text))
 }
 
 // logo handles GET /track/{token}/logo/{hash}.

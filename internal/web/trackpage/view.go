@@ -10,10 +10,10 @@ import (
 
 // trackViewOf selects what a recipient may see of a shipment. The carrier's own
 // words stay out: they can name people, and are in one language.
-func trackViewOf(language tongue, path string, shipment parts.TrackedShipment, sender string, logo account.Logo) trackView {
+func trackViewOf(language locale, path string, shipment parts.TrackedShipment, sender string, logo account.Logo) trackView {
 	progress := shipment.Progress
 	view := trackView{
-		tongue:  language,
+		locale:  language,
 		Path:    path,
 		Sender:  sender,
 		Logo:    logo,
@@ -69,14 +69,14 @@ func trackViewOf(language tongue, path string, shipment parts.TrackedShipment, s
 
 // isForRecipient reports whether the timeline shows a scan: not one whose status
 // has no text, nor an event of the purchase.
-func isForRecipient(language tongue, scan ship.Scan) bool {
+func isForRecipient(language locale, scan ship.Scan) bool {
 	return language.T(string(scan.Status)) != "" &&
 		scan.Reason != ship.ReasonPurchaseFailed &&
 		scan.Reason != ship.ReasonPurchaseUnconfirmed
 }
 
 // trackScanOf returns the timeline's line of a scan.
-func trackScanOf(language tongue, shipment parts.TrackedShipment, scan ship.Scan) trackScan {
+func trackScanOf(language locale, shipment parts.TrackedShipment, scan ship.Scan) trackScan {
 	status := string(scan.Status)
 	line := trackScan{
 		Class:  "dot-" + status,
