@@ -111,7 +111,7 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 	sh := f.create(t, f.tenant, "o", "1Z1")
 	f.intend(t, f.tenant, "open")
 	account, id := quoted(f.tenant.Account.Raw()), quoted(sh.ID.Raw())
-	month := sh.CreatedAt().Format("_200601")
+	year := sh.CreatedAt().Format("_2006")
 	today := time.Now().UTC().Format("_20060102")
 	for _, tc := range []struct {
 		role, name string
@@ -120,10 +120,10 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 		indexes    string // that were used
 	}{
 		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "sandbox_polls", "sandbox_polls_due"},
-		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + month + " shipments" + month, "shipment_states" + month + "_pkey shipments" + month + "_pkey"},
-		{"waybill_sys", "sqlTrackingState", []string{account, "false", id}, "shipment_states" + month, "shipment_states" + month + "_pkey"},
-		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + month, "lookup_keys_pkey shipment_states" + month + "_pkey"},
-		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "shipment_states" + month + "_id_idx"},
+		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + year + " shipments" + year, "shipment_states" + year + "_pkey shipments" + year + "_pkey"},
+		{"waybill_sys", "sqlTrackingState", []string{account, "false", id}, "shipment_states" + year, "shipment_states" + year + "_pkey"},
+		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + year, "lookup_keys_pkey shipment_states" + year + "_pkey"},
+		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "shipment_states" + year + "_id_idx"},
 		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 		{"waybill_sys", "sqlLog", []string{account, "false", "'0'", id, "NULL", "20"}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 	} {
