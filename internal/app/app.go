@@ -208,7 +208,15 @@ func (a *App) buildWorker() error {
 	for range pushLoops {
 		a.addLoop("process carrier pushes", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
 	}
-	a.addLoop("count shipments", a.store.RollUp, liveBusy, liveIdle)
+	a.loops = append(a.loops, worker.Loop{
+		Name:  "count shipments",
+		Do:    a.store.RollUp,
+		Least: liveBusy,
+		Most:  liveIdle,
+		Pace:  liveBusy,
+		Full:  store.RollUpBatch,
+		Log:   a.log,
+	})
 	a.addLoop("poll carriers for tracking", a.services.tracking.Poll, liveBusy, liveIdle)
 	a.addLoop("subscribe to carrier pushes", a.services.tracking.Subscribe, subscribeEvery, subscribeEvery)
 	if a.cfg.SandboxStep > 0 {

@@ -16,8 +16,8 @@ import (
 // The roll-up: it follows the log and brings the facts and counts of shipments up to
 // date.
 
-// rollUpBatch is how many events, or older shipments, one step takes.
-const rollUpBatch = 2000
+// RollUpBatch is how many events, or older shipments, one step takes.
+const RollUpBatch = 2000
 
 // sqlLockRollUp lets one copy of the program roll up at a time; the others skip
 // the locked row and have nothing to do.
@@ -136,7 +136,7 @@ func (p *rollUp) catchUp(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, d
 	}
 
 	keys, err = collectSubjects(ctx, tx, sqlBackfill,
-		p.backfill.Tenant.Account, p.backfill.Tenant.Livemode, p.backfill.ID, rollUpBatch)
+		p.backfill.Tenant.Account, p.backfill.Tenant.Livemode, p.backfill.ID, RollUpBatch)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -144,7 +144,7 @@ func (p *rollUp) catchUp(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, d
 	if len(keys) > 0 {
 		p.backfill = keys[len(keys)-1]
 	}
-	p.ready = len(keys) < rollUpBatch
+	p.ready = len(keys) < RollUpBatch
 	return keys, len(keys) + 1, nil
 }
 
@@ -161,7 +161,7 @@ ORDER BY e.txid, e.id LIMIT $3`
 
 // follow takes the next events of the log, and what changed without one.
 func (p *rollUp) follow(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, did int, err error) {
-	if keys, err = collectSubjects(ctx, tx, sqlTakeChanges, rollUpBatch); err != nil {
+	if keys, err = collectSubjects(ctx, tx, sqlTakeChanges, RollUpBatch); err != nil {
 		return nil, 0, err
 	}
 	did = len(keys)
@@ -177,7 +177,7 @@ func (p *rollUp) follow(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, di
 		}
 		p.cursor.Tx, err = strconv.ParseUint(number, 10, 64)
 		return err
-	}, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), p.cursor.ID, rollUpBatch)
+	}, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), p.cursor.ID, RollUpBatch)
 	return keys, did, err
 }
 

@@ -17,6 +17,12 @@ type Loop struct {
 	Most  time.Duration // the wait doubles up to this while there is nothing to do
 	Log   *slog.Logger
 
+	// Pace, if set, is the wait after a call that did something, for work that
+	// costs less in large portions. A call that did Full or more has left some,
+	// and is followed by the next at once.
+	Pace time.Duration
+	Full int
+
 	// Whole, if set, bounds a call that the end of the loop must not interrupt:
 	// one that has taken records out of a buffer and would lose them.
 	Whole time.Duration
@@ -25,8 +31,9 @@ type Loop struct {
 // maxPause bounds the pause between two calls that fail.
 const maxPause = 10 * time.Second
 
-// Run calls Do until ctx ends: at once while there is something to do, else
-// after a wait. A failure is logged when it begins, not each time.
+// Run calls Do until ctx ends: at once, or at its pace, while there is
+// something to do, else after a wait. A failure is logged when it begins, not
+// each time.
 func (l Loop) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -56,7 +63,7 @@ func (l Loop) Run(ctx context.Context) {
 
 		case did > 0:
 			wait = l.Least
-			timer.Reset(0)
+			timer.Reset(l.pause(did))
 
 		default:
 			timer.Reset(wait)
@@ -68,6 +75,14 @@ func (l Loop) Run(ctx context.Context) {
 			pause = 0
 		}
 	}
+}
+
+// pause is the wait after a call that did something.
+func (l Loop) pause(did int) time.Duration {
+	if did >= l.Full {
+		return 0
+	}
+	return l.Pace
 }
 
 // callSafely turns a panic into an error: one bad record must not stop the

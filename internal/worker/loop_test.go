@@ -3,7 +3,9 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -46,4 +48,36 @@ func TestALoopsEndDoesNotInterruptAWholeCall(t *testing.T) {
 			t.Errorf("whole %s: the call saw %v", whole, seen)
 		}
 	}
+}
+
+func TestALoopKeepsItsPaceUntilACallIsFull(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		begun := time.Now()
+		var called []time.Duration
+		did := []int{1, 9, 10, 0}
+		Loop{
+			Name: "count",
+			Do: func(context.Context) (int, error) {
+				called = append(called, time.Since(begun))
+				if len(called) > len(did) {
+					end()
+					return 0, nil
+				}
+				return did[len(called)-1], nil
+			},
+			Least: time.Minute,
+			Most:  time.Minute,
+			Pace:  time.Second,
+			Full:  10,
+			Log:   slog.New(slog.DiscardHandler),
+		}.Run(ctx)
+
+		want := []time.Duration{0, time.Second, 2 * time.Second, 2 * time.Second, 2*time.Second + time.Minute}
+		if !slices.Equal(called, want) {
+			t.Errorf("called at %v, want %v", called, want)
+		}
+	})
 }
