@@ -163,6 +163,10 @@ const (
 	pushBusy  = 50 * time.Millisecond
 	pushIdle  = 200 * time.Millisecond
 
+	// What is still open after SETTLE_AFTER is looked for this often, or four
+	// times in SETTLE_AFTER if that is more often.
+	findOpenEvery = 5 * time.Second
+
 	subscribeEvery = 30 * time.Second
 	finalNotes     = 2 * time.Second
 )
@@ -208,6 +212,10 @@ func (a *App) buildWorker() error {
 	for range pushLoops {
 		a.addLoop("process carrier pushes", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
 	}
+	findEvery := min(findOpenEvery, a.cfg.SettleAfter/4)
+	a.addLoop("find open purchases", func(ctx context.Context) (int, error) {
+		return 0, a.services.shipping.FindOpen(ctx)
+	}, findEvery, findEvery)
 	a.loops = append(a.loops, worker.Loop{
 		Name:  "count shipments",
 		Do:    a.store.RollUp,

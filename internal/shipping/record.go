@@ -12,8 +12,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-func settleJob(sh ship.Shipment) job.SettlePurchase {
-	return job.SettlePurchase{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}
+func settleJob(t ship.Tenant, id ship.ShipmentID) job.SettlePurchase {
+	return job.SettlePurchase{Account: t.Account, Livemode: t.Livemode, Shipment: id}
 }
 
 // record stores a sale as what was bought.

@@ -193,22 +193,23 @@ func reported(err error) purchase.Report {
 	return purchase.Report{Result: purchase.Broken, Err: err}
 }
 
-// intend writes the purchase, its first attempt and its settle job down.
+// intend writes the purchase and its first attempt down. After a crash FindOpen
+// finds them.
 func (r *run) intend(purchase.Act) purchase.Report {
-	settleAfter := r.settleAfter()
 	first := r.newAttempt()
 
-	// All three in one transaction: a purchase without its job would never be
-	// settled after a crash.
-	r.earlier, r.earlyErr = r.writeInTx(r.ctx, r.b, func(tx *store.Store) (err error) {
-		r.b.shipment.DuplicateOf, err = tx.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	// What a key with a daily limit may spend is reserved in the same
+	// transaction. Without a limit there is one statement, which needs none.
+	write := r.write
+	if r.b.in.limited() {
+		write = r.writeInTx
+	}
+	r.earlier, r.earlyErr = write(r.ctx, r.b, func(st *store.Store) (err error) {
+		r.b.shipment.DuplicateOf, err = st.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
 		if err != nil {
 			return err
 		}
-		if err := r.reserve(tx); err != nil {
-			return err
-		}
-		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), settleAfter)
+		return r.reserve(st)
 	})
 	if r.earlier != nil {
 		return purchase.Report{Result: purchase.Conflict}
@@ -253,7 +254,7 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 		if err := tx.Again(r.ctx, r.b.shipment, next); err != nil {
 			return err
 		}
-		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), settleAfter)
+		return tx.Enqueue(r.ctx, settleJob(r.b.shipment.Tenant, r.b.shipment.ID), settleAfter)
 	})
 
 	if err == nil {

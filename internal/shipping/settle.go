@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -50,26 +51,48 @@ func attemptsOf(list []store.Attempt) []purchase.Attempt {
 	return out
 }
 
+// How old an open purchase is, in waits for the settle job, before the sweep
+// settles it itself, and until when FindOpen enqueues the job.
+const (
+	sweepAfter = 5
+	findUntil  = 2 * sweepAfter
+)
+
+// FindOpen enqueues the settle job of every purchase that is still open when
+// the job may look at it. Nearly all purchases end in the request that makes
+// them, so none enqueues a job for itself.
+func (s *Service) FindOpen(ctx context.Context) error {
+	now := time.Now()
+	return s.store.OpenPurchases(ctx, now.Add(-findUntil*s.waits.Settle), now.Add(-s.waits.Settle), func(open []store.OpenParcel) error {
+		var jobs []store.Job
+		for _, p := range open {
+			if p.State != ship.StateVoiding { // a void enqueues its own
+				jobs = append(jobs, settleJob(p.Tenant, ship.ShipmentIDOf(p.ID)))
+			}
+		}
+		return failpoint.Around("find_open", func() error { return s.store.EnqueueOnce(ctx, jobs) })
+	})
+}
+
 // Sweep settles every purchase and void that has waited long for its outcome:
 // a job that was lost must not lose money. A job beside it finds nothing to do.
 func (s *Service) Sweep(ctx context.Context) error {
-	open, err := s.store.OpenPurchases(ctx, time.Now().Add(-5*s.waits.Settle))
-	if err != nil {
-		return err
-	}
-
-	for _, p := range open {
-		id := ship.ShipmentIDOf(p.ID)
-		if p.State == ship.StateVoiding {
-			_, err = s.SettleVoid(ctx, p.Tenant, id)
-		} else {
-			_, err = s.Settle(ctx, p.Tenant, id)
+	before := time.Now().Add(-sweepAfter * s.waits.Settle)
+	return s.store.OpenPurchases(ctx, time.Time{}, before, func(open []store.OpenParcel) error {
+		for _, p := range open {
+			id := ship.ShipmentIDOf(p.ID)
+			var err error
+			if p.State == ship.StateVoiding {
+				_, err = s.SettleVoid(ctx, p.Tenant, id)
+			} else {
+				_, err = s.Settle(ctx, p.Tenant, id)
+			}
+			if err != nil {
+				s.log.WarnContext(ctx, "sweep", "shipment", id, "error", err)
+			}
 		}
-		if err != nil {
-			s.log.WarnContext(ctx, "sweep", "shipment", id, "error", err)
-		}
-	}
-	return nil
+		return ctx.Err()
+	})
 }
 
 // sweptFor is for how long attempts that seem to have bought nothing are looked

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 )
 
 // Job is the arguments of a background job.
@@ -40,6 +41,36 @@ func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 	})
 	if err != nil {
 		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
+	}
+	return nil
+}
+
+// unfinished are the states of a job that will still run.
+var unfinished = []rivertype.JobState{
+	rivertype.JobStateAvailable,
+	rivertype.JobStatePending,
+	rivertype.JobStateRetryable,
+	rivertype.JobStateRunning,
+	rivertype.JobStateScheduled,
+}
+
+// EnqueueOnce stores jobs about purchases that run now, except those that
+// EnqueueOnce stored before and that have not ended.
+func (s *Store) EnqueueOnce(ctx context.Context, jobs []Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+
+	params := make([]river.InsertManyParams, len(jobs))
+	for i, j := range jobs {
+		params[i] = river.InsertManyParams{Args: j, InsertOpts: &river.InsertOpts{
+			Queue:       QueueMoney,
+			MaxAttempts: maxAttempts,
+			UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: unfinished},
+		}}
+	}
+	if _, err := s.queue.InsertMany(ctx, params); err != nil {
+		return fmt.Errorf("enqueue %d jobs: %w", len(jobs), explain(err))
 	}
 	return nil
 }

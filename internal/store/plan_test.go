@@ -123,7 +123,7 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + year + " shipments" + year, "shipment_states" + year + "_pkey shipments" + year + "_pkey"},
 		{"waybill_sys", "sqlTrackingState", []string{account, "false", id}, "shipment_states" + year, "shipment_states" + year + "_pkey"},
 		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + year, "lookup_keys_pkey shipment_states" + year + "_pkey"},
-		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "shipment_states" + year + "_id_idx"},
+		{"waybill_sys", "sqlOpen", []string{"'00000000-0000-0000-0000-000000000000'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "1000"}, "", "shipment_states" + year + "_id_idx"},
 		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 		{"waybill_sys", "sqlLog", []string{account, "false", "'0'", id, "NULL", "20"}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 	} {

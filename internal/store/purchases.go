@@ -321,17 +321,30 @@ type OpenParcel struct {
 const sqlOpen = `
 SELECT account_id, livemode, id, state::text
 FROM shipment_states
-WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1
-ORDER BY id LIMIT 1000`
+WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id > $1 AND id < $2
+ORDER BY id LIMIT $3`
 
-// OpenPurchases lists purchases and voids older than before that wait for an
-// outcome.
-func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParcel, error) {
-	list, err := selectList(ctx, s.sys, scanOpenParcel, sqlOpen, ship.RawIDAt(before))
-	if err != nil {
-		return nil, fmt.Errorf("open purchases: %w", err)
+// openPage is how many open purchases are read at once.
+const openPage = 1000
+
+// OpenPurchases calls each with the purchases and voids that wait for an
+// outcome and began between the two times, oldest first, page by page.
+func (s *Store) OpenPurchases(ctx context.Context, from, before time.Time, each func([]OpenParcel) error) error {
+	after := ship.RawIDAt(from)
+	for {
+		page, err := selectList(ctx, s.sys, scanOpenParcel, sqlOpen, after, ship.RawIDAt(before), openPage)
+		if err != nil {
+			return fmt.Errorf("open purchases: %w", err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+
+		if err := each(page); err != nil {
+			return err
+		}
+		after = page[len(page)-1].ID
 	}
-	return list, nil
 }
 
 func scanOpenParcel(r pgx.CollectableRow) (OpenParcel, error) {

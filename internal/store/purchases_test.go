@@ -303,13 +303,60 @@ func TestOpenPurchasesAreFoundByTheirIndex(t *testing.T) {
 	if err := f.Move(t.Context(), voiding, ship.StateVoiding); err != nil {
 		t.Fatal(err)
 	}
-	list, err := f.OpenPurchases(t.Context(), now().Add(time.Second))
-	if err != nil || len(list) != 2 || list[0].ID != open.ID.Raw() || list[1].State != ship.StateVoiding || list[1].Tenant != voiding.Tenant {
-		t.Errorf("open %+v, %v", list, err)
+
+	openBetween := func(from, before time.Time) (list []store.OpenParcel) {
+		t.Helper()
+		err := f.OpenPurchases(t.Context(), from, before, func(page []store.OpenParcel) error {
+			list = append(list, page...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
 	}
-	if list, err := f.OpenPurchases(t.Context(), now().Add(-time.Hour)); err != nil || len(list) != 0 {
-		t.Errorf("%d are older than an hour, %v", len(list), err)
+	list := openBetween(time.Time{}, now().Add(time.Second))
+	if len(list) != 2 || list[0].ID != open.ID.Raw() || list[1].State != ship.StateVoiding || list[1].Tenant != voiding.Tenant {
+		t.Errorf("open %+v", list)
 	}
+	if list := openBetween(time.Time{}, now().Add(-time.Hour)); len(list) != 0 {
+		t.Errorf("%d are older than an hour", len(list))
+	}
+	if list := openBetween(now().Add(time.Second), now().Add(time.Hour)); len(list) != 0 {
+		t.Errorf("%d are of the next hour", len(list))
+	}
+}
+
+func TestAJobIsEnqueuedOnceUntilItHasEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := job.SettlePurchase{Account: f.tenant.Account, Shipment: ship.NewShipmentID(1, now())}
+	second := job.SettlePurchase{Account: f.tenant.Account, Shipment: ship.NewShipmentID(1, now())}
+
+	enqueue := func(want int, jobs ...store.Job) {
+		t.Helper()
+		if err := f.EnqueueOnce(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
+		if n := one[int](t, f.owner, "SELECT count(*) FROM river_job WHERE queue = 'money' AND kind = 'settle_purchase'"); n != want {
+			t.Errorf("%d jobs, want %d", n, want)
+		}
+	}
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := f.owner.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enqueue(0)
+	enqueue(1, first)
+	enqueue(2, first, second)
+	for _, state := range []string{"running", "retryable", "scheduled"} {
+		exec("UPDATE river_job SET state = $1::text::river_job_state, scheduled_at = now() + interval '1 hour'", state)
+		enqueue(2, first, second)
+	}
+	exec("UPDATE river_job SET state = 'completed', finalized_at = now()")
+	enqueue(4, first, second)
 }
 
 func TestNothingIsBoughtAgainWhileAnAttemptIsInDoubt(t *testing.T) {

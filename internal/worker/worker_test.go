@@ -212,13 +212,16 @@ func TestAPurchaseThatLostItsAnswerIsSettledByItsJob(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.run(t)
-	b.settles(t, b.loseAnAnswer(t))
+	id := b.loseAnAnswer(t)
+	b.findOpen(t)
+	b.settles(t, id)
 }
 
 func TestTheJobOfACopyThatDiedIsGivenToAnother(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.loseAnAnswer(t)
+	b.findOpen(t)
 	if _, err := storetest.Conn(t, b.url).Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '5 seconds', attempted_by = '{dead}'`); err != nil {
 		t.Fatal(err)
 	}
@@ -238,6 +241,20 @@ func (b *bench) loseAnAnswer(t *testing.T) ship.ShipmentID {
 		t.Fatalf("Buy = %+v, %v; want pending", bought, err)
 	}
 	return bought.Shipment.ID
+}
+
+// findOpen has the purchase found that is open, which takes until its settle
+// job may look.
+func (b *bench) findOpen(t *testing.T) {
+	t.Helper()
+	conn := storetest.Conn(t, b.url)
+	eventually(t, "settle job", func() bool {
+		if err := b.shipping.FindOpen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		return conn.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE kind = 'settle_purchase'").Scan(&n) == nil && n == 1
+	})
 }
 
 func (b *bench) settles(t *testing.T, id ship.ShipmentID) {
