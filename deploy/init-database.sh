@@ -18,12 +18,12 @@ psql -X -q -v ON_ERROR_STOP=1 --no-psqlrc \
 SELECT format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB', :'owner')
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'owner') \gexec
 
-SELECT format('CREATE ROLE %I NOLOGIN', wanted) FROM unnest(ARRAY['waybill_app', 'waybill_sys']) AS wanted
+SELECT format('CREATE ROLE %I NOLOGIN', wanted) FROM unnest(ARRAY['waybill_app', 'waybill_group', 'waybill_sys']) AS wanted
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) \gexec
 
 SELECT format('CREATE DATABASE %I OWNER %I', :'name', :'owner')
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'name') \gexec
 
 ALTER ROLE :"owner" PASSWORD :'password';
-GRANT waybill_app, waybill_sys TO :"owner";
+GRANT waybill_app, waybill_group, waybill_sys TO :"owner";
 SQL

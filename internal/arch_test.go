@@ -20,7 +20,7 @@ const module = "github.com/waybillhq/waybill/"
 // floors only: never its own floor, never upward. Tests are free. A name comes
 // before a pattern: carriers and their emulators have one floor each.
 var floors = [][]string{
-	{"ship", "config", "seal", "emulator", "failpoint", "pdfium", "member/oidctest"},
+	{"ship", "config", "seal", "emulator", "failpoint", "coalesce", "pdfium", "member/oidctest"},
 	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},

@@ -116,7 +116,7 @@ func Settings() []Setting {
 func read(e *env) Config {
 	return Config{
 		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
-		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "maximum number of connections for requests; background work uses 12 more"),
+		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "maximum number of connections for requests; background work uses 12 more, and look-ups under load 2"),
 
 		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address the API listens on; port 0 picks a free port"),
 		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off disables it"),

@@ -45,11 +45,12 @@ func TestEveryTenantTableIsFenced(t *testing.T) {
 			AND (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = '*' AND p.polpermissive) <> 2`,
 		"with and without livemode": `SELECT c.relname FROM pg_class c ` + column + ` AND (c.relname = ANY ('{` + strings.Join(accountWide, ",") + `}')) = EXISTS
 			(SELECT FROM pg_attribute m WHERE m.attrelid = c.oid AND m.attname = 'livemode' AND m.attnotnull)`,
-		"that may be without an account":   `SELECT c.relname FROM pg_class c ` + column + ` AND NOT a.attnotnull`,
-		"that tenants reach past a policy": `SELECT c.relname FROM pg_class c ` + column + ` AND c.relispartition AND has_table_privilege('waybill_app', c.oid, 'SELECT')`,
+		"that may be without an account": `SELECT c.relname FROM pg_class c ` + column + ` AND NOT a.attnotnull`,
+		"that tenants reach past a policy": `SELECT c.relname FROM pg_class c ` + column + ` AND c.relispartition
+			AND (has_table_privilege('waybill_app', c.oid, 'SELECT') OR has_table_privilege('waybill_group', c.oid, 'SELECT'))`,
 		"that run as somebody else": `SELECT p.proname FROM pg_proc p WHERE p.prosecdef AND p.pronamespace = 'public'::regnamespace
 			UNION ALL SELECT relname FROM pg_class WHERE relkind IN ('v', 'm') AND relnamespace = 'public'::regnamespace`,
-		"of a role that passes fences": `SELECT rolname FROM pg_roles WHERE rolname IN ('waybill_app', 'waybill_sys') AND (rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole)`,
+		"of a role that passes fences": `SELECT rolname FROM pg_roles WHERE rolname IN ('waybill_app', 'waybill_group', 'waybill_sys') AND (rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole)`,
 	} {
 		rows, err := f.owner.Query(t.Context(), sql)
 		if err != nil {

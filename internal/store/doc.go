@@ -14,16 +14,17 @@
 //     sessions.go, sign_in_ceremonies.go, sign_in_throttles.go, audit.go and
 //     audited_changes.go.
 //   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
-//     settled, moved), purchase_attempts.go, orphaned_labels.go, charges.go,
-//     spending.go, idempotency.go.
+//     settled, moved), grouped_writes.go (many in one transaction),
+//     purchase_attempts.go, orphaned_labels.go, charges.go, spending.go,
+//     idempotency.go.
 //   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
 //     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,
 //     shipment_counts.go, attention.go, shipment_events.go.
 //   - Batches and routing: batches.go, batch_rows.go, boxes.go, routing_rules.go,
 //     rate_sheets.go, transit_times.go.
-//   - Tracking: tracking_states.go, tracking_changes.go, tracking_numbers.go,
-//     tracking_codes.go, trackers.go, sandbox_polls.go, carrier_polls.go,
-//     carrier_pushes.go.
+//   - Tracking: tracking_states.go, grouped_lookups.go (many in one statement),
+//     tracking_changes.go, tracking_numbers.go, tracking_codes.go, trackers.go,
+//     sandbox_polls.go, carrier_polls.go, carrier_pushes.go.
 //   - The log and webhooks: log.go, log_recent.go, log_snapshot.go,
 //     webhook_endpoints.go, webhook_slots.go, webhook_dispatch.go,
 //     webhook_attempts.go, webhook_recovery.go.

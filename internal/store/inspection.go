@@ -194,7 +194,7 @@ const sqlOwner = `SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_cl
 // readRowSecurity fills in what keeps tenants apart: roles, policies and the
 // tables' owner.
 func (i *Inspection) readRowSecurity(ctx context.Context, conn *pgx.Conn) error {
-	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleSys}).Scan(&i.MissingRoles); err != nil {
+	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleGroup, roleSys}).Scan(&i.MissingRoles); err != nil {
 		return fmt.Errorf("check roles: %w", err)
 	}
 	if err := conn.QueryRow(ctx, sqlUnsecuredTables).Scan(&i.Unfenced); err != nil {

@@ -71,7 +71,7 @@ func TestNobodyChangesTheAuditLog(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	fill(t, f, f.tenant)
-	for _, role := range []string{"waybill_app", "waybill_sys"} {
+	for _, role := range []string{"waybill_app", "waybill_group", "waybill_sys"} {
 		for _, sql := range []string{"UPDATE audit_log SET actor = 'somebody else'", "DELETE FROM audit_log", "TRUNCATE audit_log"} {
 			err := pgx.BeginFunc(t.Context(), f.owner, func(tx pgx.Tx) error {
 				if _, err := tx.Exec(t.Context(), "SET LOCAL ROLE "+role); err != nil {

@@ -102,9 +102,9 @@ func SchemaHash() string {
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
-// sqlMakeRoles makes the two roles besides the owner. waybill_app sees one
-// tenant at a time by row-level security; waybill_sys sees all and runs sweeps,
-// jobs and sign-in. Roles belong to the cluster and not to the database, so
+// sqlMakeRoles makes the roles besides the owner. waybill_app sees one tenant at
+// a time by row-level security; waybill_group reads those of a group of
+// look-ups; waybill_sys sees all and runs sweeps, jobs and sign-in. Roles belong to the cluster and not to the database, so
 // they may be there already, or be missing after a restore elsewhere.
 //
 // A login that may not create roles works if an administrator has created and
@@ -118,7 +118,7 @@ DECLARE
   r text;
   may_take text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
 BEGIN
-  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
+  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_group', 'waybill_sys'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN
       BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', r);
@@ -141,9 +141,10 @@ END $$`
 // create the roles itself.
 func explainRoles(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
-		return fmt.Errorf("the user of DATABASE_URL cannot create or grant the roles %[1]s and %[2]s: "+
-			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; GRANT %[1]s, %[2]s TO that user: %[3]w",
-			roleApp, roleSys, err)
+		return fmt.Errorf("the user of DATABASE_URL cannot create or grant the roles %[1]s, %[2]s and %[3]s: "+
+			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; CREATE ROLE %[3]s NOLOGIN; "+
+			"GRANT %[1]s, %[2]s, %[3]s TO that user: %[4]w",
+			roleApp, roleGroup, roleSys, err)
 	}
 	return fmt.Errorf("create the roles: %w", err)
 }

@@ -76,7 +76,7 @@ func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 		var added int64
 		var isOrphan bool
 		batch := tx.newBatch(label.Tenant)
-		batch.Queue(sqlLockPurchase, args)
+		batch.Queue(sqlLockPurchase, label.Tenant.Account, label.Tenant.Livemode, label.Shipment)
 		batch.Queue(sqlAddOrphan, args).Exec(func(tag pgconn.CommandTag) error {
 			added = tag.RowsAffected()
 			return nil

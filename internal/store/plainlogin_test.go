@@ -33,11 +33,11 @@ func TestALoginThatMayNotCreateRolesMigrates(t *testing.T) {
 	// The roles are there, because other tests of this cluster made them, but not
 	// the login's to take.
 	err = store.Migrate(t.Context(), empty.String())
-	if err == nil || !strings.Contains(err.Error(), "deploy/init-database.sh") || !strings.Contains(err.Error(), "GRANT waybill_app, waybill_sys TO that user") {
+	if err == nil || !strings.Contains(err.Error(), "deploy/init-database.sh") || !strings.Contains(err.Error(), "GRANT waybill_app, waybill_group, waybill_sys TO that user") {
 		t.Errorf("without the roles: %v", err)
 	}
 
-	exec("GRANT waybill_app, waybill_sys TO " + login)
+	exec("GRANT waybill_app, waybill_group, waybill_sys TO " + login)
 	if err := store.Migrate(t.Context(), empty.String()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -109,7 +107,9 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 		BodyVersion,                            // $24
 	}
 
-	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicateOf) }, sqlCreate, args...)
+	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, c.IdempotencyKey)}
+	w.queue = func(b *batch) { b.Queue(sqlCreate, args...).QueryRow(w.row(&duplicateOf)) }
+	err = s.write(ctx, s.creations, w)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")

@@ -66,8 +66,10 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		"connection":       null(a.Connection),
 	})
 
-	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicateOf) },
-		intendStatement.text, intendStatement.args(args)...)
+	values := intendStatement.args(args)
+	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, key)}
+	w.queue = func(b *batch) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
+	err = s.write(ctx, s.intents, w)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
@@ -114,7 +116,7 @@ func (s *Store) Move(ctx context.Context, shipment ship.Shipment, to ship.State)
 // what was decided before.
 const sqlLockPurchase = `
 SELECT FROM shipment_states
-WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
+WHERE account_id = $1 AND livemode = $2 AND id = $3 FOR UPDATE`
 
 // sqlSettle turns an open purchase into a bought one, all at once. It writes
 // nothing and returns no row if the purchase was settled meanwhile, this attempt
@@ -236,20 +238,23 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 
 	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
 	// orphaned, and whoever comes second must see the decision of the first.
-	batch := s.newBatch(shipment.Tenant)
-	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID, nil))
-	batch.Queue(settleStatement.text, settleStatement.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
-	for i, document := range c.Documents {
-		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
-			"purchased_by": c.BoughtBy,
-			"position":     i,
-			"type":         document.Type,
-			"format":       document.Format,
-			"data":         document.Data,
-		}))
+	// The order is that in which tracking locks parcels.
+	values := settleStatement.args(args)
+	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, uuidText(shipment.ID.Raw()))}
+	w.queue = func(b *batch) {
+		b.Queue(sqlLockPurchase, shipment.Tenant.Account, shipment.Tenant.Livemode, shipment.ID)
+		b.Queue(settleStatement.text, values...).QueryRow(w.row(&sequence))
+		for i, document := range c.Documents {
+			b.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
+				"purchased_by": c.BoughtBy,
+				"position":     i,
+				"type":         document.Type,
+				"format":       document.Format,
+				"data":         document.Data,
+			}))
+		}
 	}
-
-	err = s.send(ctx, batch)
+	err = s.write(ctx, s.settlements, w)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", shipment.ID)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/waybillhq/waybill/internal/coalesce"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -20,9 +22,15 @@ import (
 // type, bound to the transaction.
 type Store struct {
 	app   *pgxpool.Pool // sees one tenant at a time
+	group *pgxpool.Pool // sees the tenants of a group of look-ups
 	sys   *pgxpool.Pool // sees all; for sign-in, sweeps and jobs
 	queue *river.Client[pgx.Tx]
 	tx    pgx.Tx // set inside InTx
+
+	creations   *coalesce.Group[*write]
+	intents     *coalesce.Group[*write]
+	settlements *coalesce.Group[*write]
+	lookups     *coalesce.Group[*lookup]
 
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
@@ -36,43 +44,60 @@ type Options struct {
 }
 
 const (
-	roleApp = "waybill_app"
-	roleSys = "waybill_sys"
+	roleApp   = "waybill_app"
+	roleGroup = "waybill_group"
+	roleSys   = "waybill_sys"
 
 	systemConnections = 12
 )
 
 // Open connects to a migrated database.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	app, err := newPool(ctx, o, roleApp, o.Connections)
-	if err != nil {
+	s := &Store{
+		lastEntry: new(atomic.Int64),
+		words:     new(wordKey),
+	}
+	if err := s.openPools(ctx, o); err != nil {
+		s.Close()
 		return nil, err
 	}
 
-	sys, err := newPool(ctx, o, roleSys, systemConnections)
-	if err != nil {
-		app.Close()
-		return nil, err
-	}
-
-	queue, err := river.NewClient(riverpgxv5.New(sys), &river.Config{})
-	if err != nil {
-		app.Close()
-		sys.Close()
+	var err error
+	if s.queue, err = river.NewClient(riverpgxv5.New(s.sys), &river.Config{}); err != nil {
+		s.Close()
 		return nil, fmt.Errorf("job queue: %w", err)
 	}
 
-	return &Store{
-		app:       app,
-		sys:       sys,
-		queue:     queue,
-		lastEntry: new(atomic.Int64),
-		words:     new(wordKey),
-	}, nil
+	s.creations = s.newWriteGroup()
+	s.intents = s.newWriteGroup()
+	s.settlements = s.newWriteGroup()
+	s.lookups = s.newLookupGroup()
+	return s, nil
 }
 
-// newPool opens a pool whose connections act as the role.
-func newPool(ctx context.Context, o Options, role string, connections int32) (*pgxpool.Pool, error) {
+func (s *Store) openPools(ctx context.Context, o Options) (err error) {
+	if s.app, err = newPool(ctx, o, roleApp, o.Connections, nil); err != nil {
+		return err
+	}
+	if s.group, err = newPool(ctx, o, roleGroup, lookupLanes, groupPlans); err != nil {
+		return err
+	}
+	s.sys, err = newPool(ctx, o, roleSys, systemConnections, nil)
+	return err
+}
+
+// groupPlans have a group's statements planned once, for groups of any size and
+// tables that grow: every key is looked up in its index.
+var groupPlans = map[string]string{
+	"plan_cache_mode":               "force_generic_plan",
+	"enable_seqscan":                "off",
+	"enable_hashjoin":               "off",
+	"enable_mergejoin":              "off",
+	"default_transaction_read_only": "on",
+}
+
+// newPool opens a pool whose connections act as the role, with further settings.
+func newPool(ctx context.Context, o Options, role string, connections int32, further map[string]string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("database address: %w", err)
@@ -87,6 +112,7 @@ func newPool(ctx context.Context, o Options, role string, connections int32) (*p
 	}
 
 	params := cfg.ConnConfig.RuntimeParams
+	maps.Copy(params, further)
 	params["application_name"] = "waybill"
 	params["timezone"] = "UTC"
 	params["statement_timeout"] = "10s"
@@ -110,8 +136,11 @@ func newPool(ctx context.Context, o Options, role string, connections int32) (*p
 
 // Close ends all connections.
 func (s *Store) Close() {
-	s.app.Close()
-	s.sys.Close()
+	for _, pool := range []*pgxpool.Pool{s.app, s.group, s.sys} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
 }
 
 // System is the pool that sees all tenants, for the job runner.
@@ -119,7 +148,7 @@ func (s *Store) System() *pgxpool.Pool { return s.sys }
 
 // Pools are the pools of connections by what they are for.
 func (s *Store) Pools() map[string]*pgxpool.Pool {
-	return map[string]*pgxpool.Pool{"app": s.app, "system": s.sys}
+	return map[string]*pgxpool.Pool{"app": s.app, "group": s.group, "system": s.sys}
 }
 
 // Ping proves that the database answers.

@@ -81,15 +81,11 @@ WHERE t.account_id = $1 AND t.livemode = $2
 // several it is the newest shipment, else the newest followed parcel. A carrier
 // narrows the choice.
 func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.TrackingState, []ship.Scan, error) {
-	account := t.Account
-	var found []ship.TrackingState
-	var scans []ship.Scan // of the first that is found
-	batch := s.newBatch(t)
-	batch.Queue(sqlFind, account, t.Livemode, number).Query(collectInto(&found, scanTrackingState))
-	batch.Queue(sqlFindScans, account, t.Livemode, number).Query(collectInto(&scans, scanScan))
-	if err := s.send(ctx, batch); err != nil {
+	l := &lookup{tenant: t, number: number}
+	if err := s.lookups.Do(ctx, l); err != nil {
 		return ship.TrackingState{}, nil, fmt.Errorf("find a parcel: %w", err)
 	}
+	found := l.found
 
 	// The newest comes first. A shipment is preferred to a followed parcel.
 	best := -1
@@ -107,7 +103,7 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	case -1:
 		return ship.TrackingState{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
 	case 0:
-		return found[0], append(found[0].OwnScans(), scans...), nil
+		return found[0], append(found[0].OwnScans(), l.scans...), nil
 	}
 	return s.TrackingState(ctx, t, found[best].ID)
 }
@@ -130,7 +126,7 @@ WHERE t.account_id = $1 AND t.livemode = $2 AND t.subject_id = $3`
 func (s *Store) TrackingState(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.TrackingState, []ship.Scan, error) {
 	var trackingState ship.TrackingState
 	var scans []ship.Scan
-	batch := s.newBatch(t)
+	batch := s.newHotBatch(t)
 	batch.Queue(sqlTrackingState, t.Account, t.Livemode, id).Query(collectOneInto(&trackingState, scanTrackingState))
 	batch.Queue(sqlTrackingStateScans, t.Account, t.Livemode, id).Query(collectInto(&scans, scanScan))
 	if err := s.send(ctx, batch); err != nil {

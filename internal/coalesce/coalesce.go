@@ -1,0 +1,156 @@
+// Package coalesce lets operations that come at the same time share one trip
+// to the database. It knows neither the operations nor the database.
+package coalesce
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// A Group runs operations of one kind. While there are few at once, each runs by
+// itself, because nothing is faster. Above that, those that come are gathered,
+// and run together as soon as the group before them has returned: the busier
+// the database, the larger the groups. Nobody waits for a timer, and nobody
+// joins a group that has begun.
+type Group[T any] struct {
+	Solo    int           // up to so many at once run by themselves
+	Lanes   int           // how many groups run at once
+	Limit   int           // how many operations a group has at most
+	Timeout time.Duration // of a group: it must not end with the request of one of its operations
+
+	// Alone runs one operation.
+	Alone func(context.Context, T) error
+
+	// Together runs several in one trip and returns the error of each. If it
+	// reports false, none of them had any effect, and each runs by itself.
+	Together func(context.Context, []T) (errs []error, ok bool)
+
+	mu      sync.Mutex
+	inside  int // operations that wait or run
+	lanes   int // groups that run
+	waiting []*operation[T]
+}
+
+// An operation waits to be run.
+type operation[T any] struct {
+	item T
+	turn chan turn
+}
+
+// A turn is what an operation that waited does next.
+type turn struct {
+	as  role
+	err error // if it is done
+}
+
+type role int
+
+const (
+	done  role = iota // its group has run
+	lead              // it runs the next group
+	retry             // its group had no effect: it runs by itself
+)
+
+// Do runs the operation, by itself or with others, and returns its error.
+func (g *Group[T]) Do(ctx context.Context, item T) error {
+	defer g.leave()
+	g.mu.Lock()
+	g.inside++
+	if g.inside <= g.Solo {
+		g.mu.Unlock()
+		return g.Alone(ctx, item)
+	}
+
+	own := &operation[T]{item: item, turn: make(chan turn, 1)}
+	if g.lanes < g.Lanes {
+		g.lanes++
+		g.mu.Unlock()
+		return g.run(ctx, own)
+	}
+	g.waiting = append(g.waiting, own)
+	g.mu.Unlock()
+
+	// The operation is under way with others from here on, whether or not its
+	// request is still wanted.
+	switch next := <-own.turn; next.as {
+	case lead:
+		return g.run(ctx, own)
+	case retry:
+		return g.Alone(ctx, item)
+	default:
+		return next.err
+	}
+}
+
+func (g *Group[T]) leave() {
+	g.mu.Lock()
+	g.inside--
+	g.mu.Unlock()
+}
+
+// run runs the group of the operation, which has a lane, and hands the lane on.
+func (g *Group[T]) run(ctx context.Context, own *operation[T]) error {
+	g.mu.Lock()
+	n := min(len(g.waiting), g.Limit-1)
+	others := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	g.mu.Unlock()
+	defer g.leaveLane()
+
+	if len(others) == 0 {
+		return g.Alone(ctx, own.item)
+	}
+	errs, ok := g.together(ctx, own, others)
+	if !ok {
+		for _, other := range others {
+			other.turn <- turn{as: retry}
+		}
+		return g.Alone(ctx, own.item)
+	}
+
+	for i, other := range others {
+		other.turn <- turn{as: done, err: errs[i+1]}
+	}
+	return errs[0]
+}
+
+// leaveLane hands the lane to the operation that has waited longest, if any.
+func (g *Group[T]) leaveLane() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.lanes--
+		return
+	}
+
+	next := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	next.turn <- turn{as: lead}
+}
+
+// together runs a group. A panic is the error of all: they must not wait for a
+// group that has ended.
+func (g *Group[T]) together(ctx context.Context, own *operation[T], others []*operation[T]) (errs []error, ok bool) {
+	items := make([]T, 1, 1+len(others))
+	items[0] = own.item
+	for _, other := range others {
+		items = append(items, other.item)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+			errs = make([]error, len(items))
+			for i := range errs {
+				errs[i] = err
+			}
+			ok = true
+		}
+	}()
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Timeout)
+	defer cancel()
+	return g.Together(ctx, items)
+}

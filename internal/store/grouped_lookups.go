@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/coalesce"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Grouped look-ups: under load, those of many requests and tenants are made in
+// one statement, by a role that sees the tenants of the group.
+
+// A lookup is a tracking number of a tenant, and what is found under it.
+type lookup struct {
+	tenant ship.Tenant
+	number string
+
+	found []ship.TrackingState // newest first
+	scans []ship.Scan          // of the first that is found
+}
+
+// How look-ups are grouped.
+const (
+	lookupLanes = 2
+	maxLookups  = 64
+)
+
+// newLookupGroup returns what groups look-ups.
+func (s *Store) newLookupGroup() *coalesce.Group[*lookup] {
+	return &coalesce.Group[*lookup]{
+		Solo:     max(8, 4*runtime.GOMAXPROCS(0)),
+		Lanes:    lookupLanes,
+		Limit:    maxLookups,
+		Timeout:  groupTimeout,
+		Alone:    s.lookUpAlone,
+		Together: s.lookUpTogether,
+	}
+}
+
+func (s *Store) lookUpAlone(ctx context.Context, l *lookup) error {
+	batch := s.newHotBatch(l.tenant)
+	batch.Queue(sqlFind, l.tenant.Account, l.tenant.Livemode, l.number).Query(collectInto(&l.found, scanTrackingState))
+	batch.Queue(sqlFindScans, l.tenant.Account, l.tenant.Livemode, l.number).Query(collectInto(&l.scans, scanScan))
+	return s.send(ctx, batch)
+}
+
+const sqlSetTenants = `SELECT set_config('waybill.live_accounts', $1, true), set_config('waybill.test_accounts', $2, true)`
+
+// lookupNumbers are the numbers of a group, in its order.
+const lookupNumbers = `unnest($1::uuid[], $2::boolean[], $3::text[]) WITH ORDINALITY AS k (account_id, livemode, number, position)`
+
+// sqlFindMany is sqlFind for many numbers.
+const sqlFindMany = `
+SELECT k.position, ` + trackColumns + `
+FROM ` + lookupNumbers + `
+CROSS JOIN LATERAL (
+  SELECT subject_id FROM lookup_keys l
+  WHERE l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number
+  ORDER BY subject_id DESC LIMIT 8
+) l
+JOIN shipment_states st ON st.account_id = k.account_id AND st.livemode = k.livemode AND st.id = l.subject_id
+ORDER BY k.position, st.id DESC`
+
+// sqlFindManyScans is sqlFindScans for many numbers.
+const sqlFindManyScans = `
+SELECT k.position, ` + scanColumns + `
+FROM ` + lookupNumbers + `
+CROSS JOIN LATERAL (
+  SELECT subject_id FROM lookup_keys l
+  WHERE l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number
+  ORDER BY subject_id DESC LIMIT 1
+) l
+JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = l.subject_id`
+
+// lookUpTogether makes many look-ups in one round trip. If it fails, each is
+// made by itself: reading can be repeated.
+func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) (errs []error, ok bool) {
+	n := len(list)
+	accounts := make(idArray, n)
+	livemodes := make([]bool, n)
+	numbers := make([]string, n)
+	for i, l := range list {
+		accounts[i] = l.tenant.Account.Raw()
+		livemodes[i] = l.tenant.Livemode
+		numbers[i] = l.number
+		l.found = nil
+		l.scans = nil
+	}
+
+	var position int // from 1
+	var parcel trackingStateReader
+	var scan scanRow
+	batch := &pgx.Batch{}
+	batch.Queue(sqlSetTenants, accountsOf(list, true), accountsOf(list, false))
+	batch.Queue(sqlFindMany, accounts, livemodes, numbers).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, parcel.targets(&position), func() error {
+			l := list[position-1]
+			l.found = append(l.found, parcel.value())
+			return nil
+		})
+		return err
+	})
+	batch.Queue(sqlFindManyScans, accounts, livemodes, numbers).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, append([]any{&position}, scan.targets()...), func() error {
+			l := list[position-1]
+			l.scans = append(l.scans, scan.read())
+			return nil
+		})
+		return err
+	})
+
+	if err := s.group.SendBatch(ctx, batch).Close(); err != nil {
+		for _, l := range list {
+			l.found = nil
+			l.scans = nil
+		}
+		return nil, false
+	}
+	return make([]error, n), true
+}
+
+// accountsOf returns the accounts of the look-ups in one mode, as the policy of
+// the group's role reads them.
+func accountsOf(list []*lookup, livemode bool) string {
+	var accounts []string
+	for _, l := range list {
+		if l.tenant.Livemode == livemode {
+			accounts = append(accounts, uuidText(l.tenant.Account.Raw()))
+		}
+	}
+	slices.Sort(accounts)
+	return strings.Join(slices.Compact(accounts), ",")
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/waybillhq/waybill/internal/coalesce"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Grouped writes: under load, the statements of many purchases share one round
+// trip and one transaction. They are the same statements as those of one
+// purchase, each behind the tenant that it is for.
+
+// A write is the statements of one purchase, for a tenant.
+type write struct {
+	tenant ship.Tenant
+
+	// order is where the write comes among those of its transaction: two copies
+	// that write the same in different orders would deadlock.
+	order string
+
+	// queue queues the statements. It is called again if the write is repeated.
+	queue func(*batch)
+
+	// isRefused tells that a statement returned no row: it wrote nothing.
+	isRefused bool
+}
+
+// row returns a function that reads the row of a statement which may refuse. In
+// a group, no row must not be an error: it would be the error of all.
+func (w *write) row(targets ...any) func(pgx.Row) error {
+	return func(r pgx.Row) error {
+		err := r.Scan(targets...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			w.isRefused = true
+			return nil
+		}
+		return err
+	}
+}
+
+// outcome is the error of a write whose transaction is committed.
+func (w *write) outcome() error {
+	if w.isRefused {
+		return explain(pgx.ErrNoRows)
+	}
+	return nil
+}
+
+// How writes are grouped. Two groups at once let one use the processor while
+// the other waits for the disk.
+const (
+	writeLanes   = 2
+	maxGroup     = 64 // readers of the log wait for the oldest writer
+	groupTimeout = 15 * time.Second
+)
+
+// newWriteGroup returns what groups writes of one kind.
+func (s *Store) newWriteGroup() *coalesce.Group[*write] {
+	return &coalesce.Group[*write]{
+		Solo:     max(8, 4*runtime.GOMAXPROCS(0)),
+		Lanes:    writeLanes,
+		Limit:    maxGroup,
+		Timeout:  groupTimeout,
+		Alone:    s.writeAlone,
+		Together: s.writeTogether,
+	}
+}
+
+// write makes a write, with those of others if the database is busy. Inside
+// InTx it is part of the transaction.
+func (s *Store) write(ctx context.Context, group *coalesce.Group[*write], w *write) error {
+	if s.tx != nil {
+		return s.writeAlone(ctx, w)
+	}
+	return group.Do(ctx, w)
+}
+
+func (s *Store) writeAlone(ctx context.Context, w *write) error {
+	w.isRefused = false
+	b := s.newHotBatch(w.tenant)
+	w.queue(b)
+	if err := s.send(ctx, b); err != nil {
+		return err
+	}
+	return w.outcome()
+}
+
+func (s *Store) writeTogether(ctx context.Context, list []*write) (errs []error, ok bool) {
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b *write) int { return strings.Compare(a.order, b.order) })
+	b := &batch{}
+	for _, w := range sorted {
+		w.isRefused = false
+		b.Queue(sqlSetTenantAndPlan, uuidText(w.tenant.Account.Raw()), boolText(w.tenant.Livemode))
+		w.queue(b)
+	}
+
+	// A write that Postgres rejects takes the others with it: nothing is
+	// written, and each goes by itself. If the connection is lost instead,
+	// nobody knows whether they were written, and they must not be repeated.
+	err := s.app.SendBatch(ctx, &b.Batch).Close()
+	if rejected, ok := errors.AsType[*pgconn.PgError](err); ok && rejected.Severity == "ERROR" {
+		return nil, false
+	}
+
+	errs = make([]error, len(list))
+	for i, w := range list {
+		if errs[i] = explain(err); err == nil {
+			errs[i] = w.outcome()
+		}
+	}
+	return errs, true
+}
+
+// writeOrder is the order of writes of a tenant's things.
+func writeOrder(t ship.Tenant, name string) string {
+	return uuidText(t.Account.Raw()) + boolText(t.Livemode) + name
+}
