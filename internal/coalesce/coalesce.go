@@ -4,11 +4,16 @@ package coalesce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
+
+// ErrAlone is the error of an operation that could not be run with others.
+var ErrAlone = errors.New("the operation must run by itself")
 
 // A Group runs operations of one kind. While there are few at once, each runs by
 // itself, because nothing is faster. Above that, those that come are gathered,
@@ -24,9 +29,9 @@ type Group[T any] struct {
 	// Alone runs one operation.
 	Alone func(context.Context, T) error
 
-	// Together runs several in one trip and returns the error of each. If it
-	// reports false, none of them had any effect, and each runs by itself.
-	Together func(context.Context, []T) (errs []error, ok bool)
+	// Together runs several in one trip and returns the error of each, in their
+	// order. An operation with ErrAlone had no effect, and runs by itself.
+	Together func(context.Context, []T) []error
 
 	mu      sync.Mutex
 	inside  int // operations that wait or run
@@ -51,7 +56,7 @@ type role int
 const (
 	done  role = iota // its group has run
 	lead              // it runs the next group
-	retry             // its group had no effect: it runs by itself
+	retry             // it could not be run with its group: it runs by itself
 )
 
 // Do runs the operation, by itself or with others, and returns its error.
@@ -103,16 +108,16 @@ func (g *Group[T]) run(ctx context.Context, own *operation[T]) error {
 	if len(others) == 0 {
 		return g.Alone(ctx, own.item)
 	}
-	errs, ok := g.together(ctx, own, others)
-	if !ok {
-		for _, other := range others {
-			other.turn <- turn{as: retry}
-		}
-		return g.Alone(ctx, own.item)
-	}
-
+	errs := g.together(ctx, own, others)
 	for i, other := range others {
-		other.turn <- turn{as: done, err: errs[i+1]}
+		next := turn{as: done, err: errs[i+1]}
+		if next.err == ErrAlone {
+			next = turn{as: retry}
+		}
+		other.turn <- next
+	}
+	if errs[0] == ErrAlone {
+		return g.Alone(ctx, own.item)
 	}
 	return errs[0]
 }
@@ -133,7 +138,7 @@ func (g *Group[T]) leaveLane() {
 
 // together runs a group. A panic is the error of all: they must not wait for a
 // group that has ended.
-func (g *Group[T]) together(ctx context.Context, own *operation[T], others []*operation[T]) (errs []error, ok bool) {
+func (g *Group[T]) together(ctx context.Context, own *operation[T], others []*operation[T]) (errs []error) {
 	items := make([]T, 1, 1+len(others))
 	items[0] = own.item
 	for _, other := range others {
@@ -142,11 +147,7 @@ func (g *Group[T]) together(ctx context.Context, own *operation[T], others []*op
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-			errs = make([]error, len(items))
-			for i := range errs {
-				errs[i] = err
-			}
-			ok = true
+			errs = slices.Repeat([]error{err}, len(items))
 		}
 	}()
 

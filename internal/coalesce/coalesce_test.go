@@ -33,12 +33,12 @@ func (r *recorder) group(solo, lanes, limit int) *Group[int] {
 			r.alone++
 			return nil
 		},
-		Together: func(_ context.Context, items []int) ([]error, bool) {
+		Together: func(_ context.Context, items []int) []error {
 			time.Sleep(time.Second)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.groups = append(r.groups, slices.Clone(items))
-			return make([]error, len(items)), true
+			return make([]error, len(items))
 		},
 	}
 }
@@ -105,14 +105,14 @@ func TestEachOperationGetsItsOwnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		odd := errors.New("odd")
 		g := (&recorder{}).group(0, 1, 64)
-		g.Together = func(_ context.Context, items []int) ([]error, bool) {
+		g.Together = func(_ context.Context, items []int) []error {
 			errs := make([]error, len(items))
 			for i, item := range items {
 				if item%2 == 1 {
 					errs[i] = odd
 				}
 			}
-			return errs, true
+			return errs
 		}
 
 		var running sync.WaitGroup
@@ -128,16 +128,24 @@ func TestEachOperationGetsItsOwnError(t *testing.T) {
 	})
 }
 
-func TestAGroupWithoutEffectRunsOneByOne(t *testing.T) {
+func TestWhatCannotRunWithOthersRunsByItself(t *testing.T) {
 	t.Parallel()
 
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
 		g := r.group(0, 1, 64)
-		g.Together = func(context.Context, []int) ([]error, bool) { return nil, false }
+		g.Together = func(_ context.Context, items []int) []error {
+			errs := make([]error, len(items))
+			for i, item := range items {
+				if item < 5 {
+					errs[i] = ErrAlone
+				}
+			}
+			return errs
+		}
 		start(g, 8)
-		if r.alone != 8 {
-			t.Errorf("%d ran by themselves, want all 8", r.alone)
+		if r.alone != 5 { // the first has no others, and 1 to 4 of the group
+			t.Errorf("%d ran by themselves, want 5", r.alone)
 		}
 	})
 }
@@ -147,7 +155,7 @@ func TestAPanicIsTheErrorOfTheGroup(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		g := (&recorder{}).group(0, 1, 64)
-		g.Together = func(context.Context, []int) ([]error, bool) { panic("odd") }
+		g.Together = func(context.Context, []int) []error { panic("odd") }
 		var failed atomic.Int64
 		var running sync.WaitGroup
 		for i := range 5 {
@@ -170,13 +178,13 @@ func TestAGroupOutlivesTheRequestOfItsLeader(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		g := (&recorder{}).group(0, 1, 64)
-		g.Together = func(ctx context.Context, items []int) ([]error, bool) {
+		g.Together = func(ctx context.Context, items []int) []error {
 			time.Sleep(time.Second)
 			errs := make([]error, len(items))
 			for i := range errs {
 				errs[i] = ctx.Err()
 			}
-			return errs, true
+			return errs
 		}
 
 		ctx, hangUp := context.WithTimeout(context.Background(), 1500*time.Millisecond)

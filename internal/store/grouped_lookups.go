@@ -43,6 +43,8 @@ func (s *Store) newLookupGroup() *coalesce.Group[*lookup] {
 }
 
 func (s *Store) lookUpAlone(ctx context.Context, l *lookup) error {
+	l.found = nil
+	l.scans = nil
 	batch := s.newHotBatch(l.tenant)
 	batch.Queue(sqlFind, l.tenant.Account, l.tenant.Livemode, l.number).Query(collectInto(&l.found, scanTrackingState))
 	batch.Queue(sqlFindScans, l.tenant.Account, l.tenant.Livemode, l.number).Query(collectInto(&l.scans, scanScan))
@@ -79,7 +81,7 @@ JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemod
 
 // lookUpTogether makes many look-ups in one round trip. If it fails, each is
 // made by itself: reading can be repeated.
-func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) (errs []error, ok bool) {
+func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) []error {
 	n := len(list)
 	accounts := make(idArray, n)
 	livemodes := make([]bool, n)
@@ -88,8 +90,6 @@ func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) (errs []erro
 		accounts[i] = l.tenant.Account.Raw()
 		livemodes[i] = l.tenant.Livemode
 		numbers[i] = l.number
-		l.found = nil
-		l.scans = nil
 	}
 
 	var position int // from 1
@@ -115,13 +115,9 @@ func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) (errs []erro
 	})
 
 	if err := s.group.SendBatch(ctx, batch).Close(); err != nil {
-		for _, l := range list {
-			l.found = nil
-			l.scans = nil
-		}
-		return nil, false
+		return slices.Repeat([]error{coalesce.ErrAlone}, n)
 	}
-	return make([]error, n), true
+	return make([]error, n)
 }
 
 // accountsOf returns the accounts of the look-ups in one mode, as the policy of

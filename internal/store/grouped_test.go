@@ -2,15 +2,19 @@ package store_test
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
 // Rows of which the tenant is not that of their shipment. Row-level security
@@ -216,5 +220,94 @@ func TestTheGroupsRoleSeesTheGroupAlone(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 		_, _ = f.owner.Exec(t.Context(), "ROLLBACK")
+	}
+}
+
+// lockStates locks the states of shipments until the transaction ends.
+func lockStates(t *testing.T, f *fixture, shipments ...ship.Shipment) pgx.Tx {
+	t.Helper()
+	tx, err := storetest.Conn(t, f.url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sh := range shipments {
+		if _, err := tx.Exec(t.Context(), "SELECT FROM shipment_states WHERE id = $1 FOR UPDATE", [16]byte(sh.ID.Raw())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tx
+}
+
+// A group's transaction may have got its number before that of a transaction
+// which announces one of the group's shipments meanwhile. The label is generated
+// after the announcement, and must come after it in the log.
+func TestAGroupWritesNothingBeforeEarlierEvents(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	st, err := store.Open(t.Context(), store.Options{URL: f.url, Connections: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
+	intend := func(n int) (list []ship.Shipment) {
+		for range n {
+			list = append(list, f.intend(t, f.tenant, "order"))
+			time.Sleep(2 * time.Millisecond) // ids are in the order of milliseconds
+		}
+		return list
+	}
+	var running sync.WaitGroup
+	settle := func(list []ship.Shipment) {
+		for _, sh := range list {
+			number := "1Z" + string(sh.ID)
+			running.Go(func() {
+				_, err := st.Settle(t.Context(), store.Settlement{Creation: bought(sh, number), Attempt: 1, BoughtBy: 1})
+				if err != nil && ship.KindOf(err) != ship.Unavailable {
+					t.Error(err)
+				}
+			})
+		}
+	}
+
+	// So many settlements wait for a lock that those after them are gathered.
+	// Of these, the second waits for a lock of its own, in a group that has its
+	// number already.
+	busy := intend(max(8, 4*runtime.GOMAXPROCS(0)) + 2)
+	gathered := intend(3)
+	busyLock := lockStates(t, f, busy...)
+	secondLock := lockStates(t, f, gathered[1])
+	settle(busy)
+	time.Sleep(300 * time.Millisecond)
+	settle(gathered)
+	time.Sleep(300 * time.Millisecond)
+	if err := busyLock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+
+	last := gathered[2]
+	err = f.InTx(t.Context(), f.tenant, func(tx *store.Store) error {
+		states, err := tx.LockTrackingStates(t.Context(), []ship.Subject{{Tenant: f.tenant, ID: last.ID.Raw()}})
+		if err != nil {
+			return err
+		}
+		events := states[0].Announce(ship.EventContext{Now: now(), Purchase: &last.Purchase})
+		return tx.Apply(t.Context(), []store.Change{{State: states[0], Events: events}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := secondLock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+
+	rows, err := f.owner.Query(t.Context(), "SELECT sequence FROM events WHERE subject_id = $1 ORDER BY txid, id", [16]byte(last.ID.Raw()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequences, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil || !slices.Equal(sequences, []int{1, 2}) {
+		t.Errorf("the log has the sequences %v, %v; want 1 and 2", sequences, err)
 	}
 }

@@ -28,7 +28,7 @@ type write struct {
 	order string
 
 	// queue queues the statements. It is called again if the write is repeated.
-	queue func(*batch)
+	queue func(b *batch, isGrouped bool)
 
 	// isRefused tells that a statement returned no row: it wrote nothing.
 	isRefused bool
@@ -47,13 +47,11 @@ func (w *write) row(targets ...any) func(pgx.Row) error {
 	}
 }
 
-// outcome is the error of a write whose transaction is committed.
-func (w *write) outcome() error {
-	if w.isRefused {
-		return explain(pgx.ErrNoRows)
-	}
-	return nil
-}
+// Whether a write is in a group.
+const (
+	alone   = false
+	inGroup = true
+)
 
 // How writes are grouped. Two groups at once let one use the processor while
 // the other waits for the disk.
@@ -87,37 +85,44 @@ func (s *Store) write(ctx context.Context, group *coalesce.Group[*write], w *wri
 func (s *Store) writeAlone(ctx context.Context, w *write) error {
 	w.isRefused = false
 	b := s.newHotBatch(w.tenant)
-	w.queue(b)
+	w.queue(b, alone)
 	if err := s.send(ctx, b); err != nil {
 		return err
 	}
-	return w.outcome()
+	if w.isRefused {
+		return explain(pgx.ErrNoRows)
+	}
+	return nil
 }
 
-func (s *Store) writeTogether(ctx context.Context, list []*write) (errs []error, ok bool) {
+func (s *Store) writeTogether(ctx context.Context, list []*write) []error {
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b *write) int { return strings.Compare(a.order, b.order) })
 	b := &batch{}
 	for _, w := range sorted {
 		w.isRefused = false
 		b.Queue(sqlSetTenantAndPlan, uuidText(w.tenant.Account.Raw()), boolText(w.tenant.Livemode))
-		w.queue(b)
+		w.queue(b, inGroup)
 	}
 
 	// A write that Postgres rejects takes the others with it: nothing is
 	// written, and each goes by itself. If the connection is lost instead,
 	// nobody knows whether they were written, and they must not be repeated.
 	err := s.app.SendBatch(ctx, &b.Batch).Close()
-	if rejected, ok := errors.AsType[*pgconn.PgError](err); ok && rejected.Severity == "ERROR" {
-		return nil, false
+	rejected, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ok && rejected.Severity == "ERROR":
+		err = coalesce.ErrAlone
+	case err != nil:
+		err = explain(err)
 	}
 
-	errs = make([]error, len(list))
+	errs := slices.Repeat([]error{err}, len(list))
 	for i, w := range list {
-		if errs[i] = explain(err); err == nil {
-			errs[i] = w.outcome()
+		if err == nil && w.isRefused {
+			errs[i] = coalesce.ErrAlone // for the answer that it gets there
 		}
 	}
-	return errs, true
+	return errs
 }
 
 // writeOrder is the order of writes of a tenant's things.

@@ -68,7 +68,7 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 
 	values := intendStatement.args(args)
 	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, key)}
-	w.queue = func(b *batch) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
+	w.queue = func(b *batch, _ bool) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
 	err = s.write(ctx, s.intents, w)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
@@ -121,11 +121,16 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 FOR UPDATE`
 // sqlSettle turns an open purchase into a bought one, all at once. It writes
 // nothing and returns no row if the purchase was settled meanwhile, this attempt
 // is no longer the last, or the label is orphaned.
+//
+// In a group it also writes nothing if the shipment has events. The log is in
+// the order of transaction numbers, and the group may have got its number before
+// the transaction that wrote these events: its own would come before them.
 const sqlSettle = `
 WITH open_purchase AS (
   SELECT sequence FROM shipment_states
   WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
     AND state IN ('purchasing', 'uncertain', 'needs_review')
+    AND (sequence = 0 OR NOT @is_grouped)
     AND NOT EXISTS (
       SELECT FROM orphaned_labels o
       WHERE o.account_id = @account AND o.livemode = @livemode AND o.carrier = @carrier AND o.tracking_number = @tracking_number)
@@ -238,10 +243,11 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 
 	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
 	// orphaned, and whoever comes second must see the decision of the first.
-	// The order is that in which tracking locks parcels.
-	values := settleStatement.args(args)
+	// The order of writes is that in which tracking locks parcels.
 	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, uuidText(shipment.ID.Raw()))}
-	w.queue = func(b *batch) {
+	w.queue = func(b *batch, isGrouped bool) {
+		args["is_grouped"] = isGrouped
+		values := settleStatement.args(args)
 		b.Queue(sqlLockPurchase, shipment.Tenant.Account, shipment.Tenant.Livemode, shipment.ID)
 		b.Queue(settleStatement.text, values...).QueryRow(w.row(&sequence))
 		for i, document := range c.Documents {
