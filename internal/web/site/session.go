@@ -74,9 +74,14 @@ func (v *Visit) Kept(name string) string {
 	return cookie.Value
 }
 
-// From returns the client's address and user agent.
+// From returns the client's address and user agent, and the token of the
+// session that the browser has.
 func (v *Visit) From() member.Origin {
-	return member.Origin{Addr: httpkit.ClientAddr(v.Request, v.TrustedProxies), Agent: v.Request.UserAgent()}
+	from := member.Origin{Addr: httpkit.ClientAddr(v.Request, v.TrustedProxies), Agent: v.Request.UserAgent()}
+	if cookie, err := v.Request.Cookie(v.cookieName()); err == nil {
+		from.Token = cookie.Value
+	}
+	return from
 }
 
 // SignIn identifies the person by the session's cookie, in the account of the
