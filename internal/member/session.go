@@ -52,6 +52,17 @@ func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (
 // the account, whether or not it exists. The session remembers the account as
 // the one used last.
 func (s *Service) AuthenticateIn(ctx context.Context, token string, account ship.AccountID, from Origin) (Actor, error) {
+	return s.authenticate(ctx, token, account, from, true)
+}
+
+// AuthenticateUnused is AuthenticateIn for what an open page requests by itself.
+// It does not count as use of the session, which ends in time although a page
+// stays open.
+func (s *Service) AuthenticateUnused(ctx context.Context, token string, account ship.AccountID, from Origin) (Actor, error) {
+	return s.authenticate(ctx, token, account, from, false)
+}
+
+func (s *Service) authenticate(ctx context.Context, token string, account ship.AccountID, from Origin, isUse bool) (Actor, error) {
 	now := s.clock()
 	found, err := s.store.SessionByHash(ctx, hashOf(token), account, now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
@@ -71,7 +82,7 @@ func (s *Service) AuthenticateIn(ctx context.Context, token string, account ship
 	account = cmp.Or(account, session.Account)
 
 	// The time last seen is not written with every request.
-	if now.Sub(session.SeenAt) >= touchEvery || account != session.Account {
+	if isUse && (now.Sub(session.SeenAt) >= touchEvery || account != session.Account) {
 		if err := s.store.TouchSession(ctx, session.ID, account, now, from.Addr); err != nil {
 			return Actor{}, err
 		}
@@ -88,6 +99,24 @@ func (s *Service) AuthenticateIn(ctx context.Context, token string, account ship
 		FreshUntil: session.ProvedAt.Add(freshDuration),
 		now:        now,
 	}, nil
+}
+
+// Recheck returns nil if the actor's session goes on and their role in the
+// account still allows the action. It is for what lasts longer than a request,
+// and does not count as use of the session.
+func (s *Service) Recheck(ctx context.Context, a Actor, action Action) error {
+	now := s.clock()
+	role, err := s.store.SessionRole(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
+	if isKind(err, ship.NotFound) {
+		return notSignedIn()
+	}
+	if err != nil {
+		return err
+	}
+	if !Role(role).Can(action) {
+		return notAllowed()
+	}
+	return nil
 }
 
 func notSignedIn() error {

@@ -110,6 +110,26 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.A
 	return SignedIn{Session: session, Person: person, Role: role}, explain(err)
 }
 
+const sqlSessionRole = `
+SELECT m.role
+FROM sessions s JOIN members m ON m.account_id = @account AND m.person_id = s.person_id
+WHERE s.id = @id AND s.person_id = @person AND s.expires_at > @now AND s.last_seen_at > @idle`
+
+// SessionRole returns the role in the account of the person whose session it is.
+// It is ship.NotFound if the session is over or was last seen before idle, or if
+// the person is not a member of the account.
+func (s *Store) SessionRole(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID, now, idle time.Time) (role string, err error) {
+	args := sessionArgs(person, id)
+	args["account"] = account
+	args["now"] = now
+	args["idle"] = idle
+	err = s.system().QueryRow(ctx, sqlSessionRole, args).Scan(&role)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", ship.Errorf(ship.NotFound, "no such session")
+	}
+	return role, explain(err)
+}
+
 const sqlTouchSession = `
 UPDATE sessions SET last_seen_at = @at, remote_address = @address, current_account_id = @account
 WHERE id = @id AND last_seen_at < @at`

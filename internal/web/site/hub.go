@@ -20,7 +20,8 @@ const livePath = accountPath + "/live"
 const (
 	pollInterval      = time.Second      // of the log, while a page is open
 	heartbeatInterval = 20 * time.Second // so that proxies keep the stream open
-	maxStreamTime     = 30 * time.Minute // then the page connects again, which checks its session
+	recheckInterval   = 5 * time.Second  // of the session of a stream
+	maxStreamTime     = 30 * time.Minute // then the page connects again
 	maxStreams        = 100              // of a tenant
 )
 
@@ -217,7 +218,8 @@ func (v *Visit) NotifyPages(id ship.ShipmentID) { v.hub.tell(v.Tenant(), string(
 
 // serveLive handles GET /app/{account}/{mode}/live, a stream of server-sent
 // events. It names the shipment that changed and nothing else: the page loads
-// what it shows, with the rights of its own session.
+// what it shows, with the rights of its own session. The stream ends with the
+// session, or when the person may no longer view shipments of the account.
 func (s *Dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	v := &Visit{
@@ -250,6 +252,10 @@ func (s *Dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "retry: 2000\n\n")
 
 	end := time.After(maxStreamTime)
+	heartbeat := time.NewTicker(heartbeatInterval)
+	defer heartbeat.Stop()
+	recheck := time.NewTicker(recheckInterval)
+	defer recheck.Stop()
 	for stream.Flush() == nil {
 		select {
 		case <-r.Context().Done():
@@ -260,7 +266,14 @@ func (s *Dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 			return
 		case id := <-changes:
 			fmt.Fprintf(w, "event: changed\ndata: %s\n\n", id)
-		case <-time.After(heartbeatInterval):
+		case <-recheck.C:
+			// A database that does not answer ends no session, and a page
+			// that cannot connect again would stay without updates.
+			err := s.Member.Recheck(r.Context(), v.Who.Actor, v.rt.Action)
+			if ship.KindOf(err) == ship.Forbidden {
+				return
+			}
+		case <-heartbeat.C:
 			fmt.Fprint(w, ": \n\n")
 		}
 	}
