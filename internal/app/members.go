@@ -9,11 +9,12 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/webhook"
 )
 
 // newMembers wires the people who sign in to the dashboard.
 func newMembers(cfg config.Config, baseURL string, st *store.Store, box *seal.Box, log *slog.Logger) (*member.Service, error) {
-	return member.New(member.Config{
+	c := member.Config{
 		Store:   st,
 		Box:     box,
 		BaseURL: baseURL,
@@ -24,7 +25,11 @@ func newMembers(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 			ClientSecret: cfg.OIDCClientSecret,
 			Transport:    carrierkit.NewTransport(),
 		},
-	})
+	}
+	if cfg.SMTPURL != nil {
+		c.Mail = webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom).Send
+	}
+	return member.New(c)
 }
 
 // SetupURL returns the link that creates the first owner of the dashboard;

@@ -133,9 +133,12 @@ func (c *cli) memberAddCommand() *cobra.Command {
 	var id string
 	in := member.AddMemberInput{Role: member.Owner}
 	cmd := &cobra.Command{
-		Use:     "add --email ADDRESS [--role owner]",
-		Short:   "Add a member and print a link to set a password",
-		Long:    "Add a member, as an owner unless --role is given, and print a link to set a password. For a person\nwho already signs in to the dashboard, no link is needed and nothing is printed.",
+		Use:   "add --email ADDRESS [--role owner]",
+		Short: "Add a member and print a link to set a password",
+		Long: "Add a member, as an owner unless --role is given, and print a link to set a password. The link also\n" +
+			"proves that the e-mail address is the person's, so give it to nobody else. For a person whose address\n" +
+			"is verified, no link is needed and nothing is printed. Somebody who signs in with an unverified\n" +
+			"address, because an owner of another account invited them, cannot sign in until they use the link.",
 		Example: "  waybill member add --email ada@example.com --name 'Ada Lovelace'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -151,6 +154,7 @@ func (c *cli) memberAddCommand() *cobra.Command {
 
 				fmt.Fprintf(c.Err, "%s is now %s of %s\n", in.Email, in.Role, by.Account)
 				if link != "" {
+					fmt.Fprintln(c.Err, "give them this link: it works once, within a day, and replaces any password that was set before")
 					_, err = fmt.Fprintln(c.Out, link)
 				}
 				return err
@@ -176,7 +180,9 @@ func (c *cli) memberInviteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "invite --email ADDRESS [--role shipper]",
 		Short: "Print an invitation link",
-		Args:  cobra.NoArgs,
+		Long: "Print an invitation link. It works once, within a week. Whoever opens it counts as the owner of the\n" +
+			"e-mail address, so give it to nobody else.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
 				by, err := m.operator(cmd, id)
@@ -234,13 +240,14 @@ func (c *cli) memberListCommand() *cobra.Command {
 
 func (c *cli) printMembers(list []member.Member) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tE-MAIL\tNAME\tROLE\tTWO-FACTOR\tLAST SEEN")
+	fmt.Fprintln(table, "ID\tE-MAIL\tVERIFIED\tNAME\tROLE\tTWO-FACTOR\tLAST SEEN")
 	for _, person := range list {
 		lastSeen := "never"
 		if !person.LastSeenAt.IsZero() {
 			lastSeen = person.LastSeenAt.Format(time.DateTime)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", person.ID, person.Email, person.Name, person.Role, yesNo(person.TwoFactor), lastSeen)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			person.ID, person.Email, yesNo(person.EmailVerified), person.Name, person.Role, yesNo(person.TwoFactor), lastSeen)
 	}
 	return table.Flush()
 }
@@ -257,6 +264,7 @@ type shownMember struct {
 	Email      string        `json:"email"`
 	Name       string        `json:"name"`
 	Role       member.Role   `json:"role"`
+	Verified   bool          `json:"emailVerified"`
 	TwoFactor  bool          `json:"twoFactor"`
 	LastSeenAt time.Time     `json:"lastSeenAt,omitzero"`
 }
@@ -269,6 +277,7 @@ func shownMembers(list []member.Member) []any {
 			Email:      person.Email,
 			Name:       person.Name,
 			Role:       person.Role,
+			Verified:   person.EmailVerified,
 			TwoFactor:  person.TwoFactor,
 			LastSeenAt: person.LastSeenAt,
 		}
@@ -284,8 +293,10 @@ func (c *cli) memberResetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset --email ADDRESS [--account ID]",
 		Short: "Print a password reset link",
-		Long: "Print a password reset link. It works once, within a day, and ends all sessions of the person.\n" +
-			"If they have also lost their authenticator or passkeys, add --drop-second-factors.",
+		Long: "Print a password reset link. It works once, within a day. Using it sets a new password, removes the\n" +
+			"person's passkeys and connections to the identity provider, and ends all their sessions. It also\n" +
+			"proves that the e-mail address is theirs, so give it to nobody else. If they have lost their\n" +
+			"authenticator, add --drop-second-factors.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
@@ -309,6 +320,6 @@ func (c *cli) memberResetCommand() *cobra.Command {
 
 	accountFlag(cmd, &owner, owningAccount)
 	cmd.Flags().StringVar(&email, "email", "", "the person's e-mail")
-	cmd.Flags().BoolVar(&drop, "drop-second-factors", false, "also remove their authenticator, recovery codes and passkeys")
+	cmd.Flags().BoolVar(&drop, "drop-second-factors", false, "also remove their authenticator and recovery codes")
 	return cmd
 }

@@ -55,3 +55,75 @@ func TestAnOperatorLetsPeopleIn(t *testing.T) {
 		t.Errorf("after the reset: %+v, %v", in, err)
 	}
 }
+
+func TestMemberAddGivesNothingToWhoeverHasNotProvedTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	const victim = "victim@corp.example"
+	first := strings.TrimSpace(s.must(t, "account", "create", "--name", "First"))
+	second := strings.TrimSpace(s.must(t, "account", "create", "--name", "Second"))
+	third := strings.TrimSpace(s.must(t, "account", "create", "--name", "Third"))
+
+	st, err := store.Open(context.Background(), store.Options{URL: s["DATABASE_URL"], Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	people, err := member.New(member.Config{Store: st, CheapHashes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setPassword := func(link, password string) {
+		t.Helper()
+		token := strings.TrimSpace(link[strings.LastIndex(link, "/")+1:])
+		if err := people.Reset(t.Context(), member.ResetInput{Token: token, Password: password}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signIn := func(email, password string) (member.Actor, error) {
+		in, err := people.SignIn(t.Context(), member.SignInInput{Email: email, Password: password})
+		if err != nil {
+			return member.Actor{}, err
+		}
+		return people.Authenticate(t.Context(), in.Token, member.Origin{})
+	}
+
+	// An owner of the first account invites the victim and accepts in their
+	// name.
+	setPassword(s.must(t, "member", "add", "--email", "thief@example.com", "--account", first), "a password of the thief")
+	thief, err := signIn("thief@example.com", "a password of the thief")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, link, err := people.Invite(t.Context(), thief, member.InviteInput{Email: victim, Role: member.Owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = people.Accept(t.Context(), member.AcceptInput{Token: link[strings.LastIndex(link, "/")+1:], Name: "V", Password: "not the victim's own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := s.must(t, "member", "list", "--account", first, "--json"); strings.Count(list, `"emailVerified":true`) != 1 || strings.Count(list, `"emailVerified":false`) != 1 {
+		t.Errorf("member list prints\n%s", list)
+	}
+
+	link = s.must(t, "member", "add", "--email", victim, "--account", second)
+	if !strings.Contains(link, "/app/reset/") {
+		t.Errorf("member add prints %q", link)
+	}
+	if _, err := signIn(victim, "not the victim's own"); err == nil {
+		t.Error("the thief signs in as the victim")
+	}
+
+	setPassword(link, "the victim's own one")
+	owner, err := signIn(victim, "the victim's own one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if printed := s.must(t, "member", "add", "--email", victim, "--account", third); printed != "" {
+		t.Errorf("member add of a verified person prints %q", printed)
+	}
+	if list, err := people.Accounts(t.Context(), owner); err != nil || len(list) != 3 {
+		t.Errorf("the accounts of the victim are %v: %v", list, err)
+	}
+}

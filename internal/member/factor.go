@@ -134,7 +134,7 @@ func (s *Service) changeSelf(ctx context.Context, a Actor, entry Entry, change f
 	}
 
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		person, err := tx.LockPerson(ctx, a.Person.ID)
+		person, err := s.lockActor(ctx, tx, a)
 		if err != nil {
 			return err
 		}
@@ -143,6 +143,24 @@ func (s *Service) changeSelf(ctx context.Context, a Actor, entry Entry, change f
 		}
 		return s.auditAll(ctx, tx, a, entry)
 	})
+}
+
+// lockActor locks the actor's person, whose ways to sign in nobody else changes
+// until the transaction ends. A session that was ended since it was read changes
+// nothing any more: otherwise a request that is under way could add a way in
+// after all of them were dropped.
+func (s *Service) lockActor(ctx context.Context, tx *store.Store, a Actor) (store.Person, error) {
+	person, err := tx.LockPerson(ctx, a.Person.ID)
+	if err != nil || a.Session == "" {
+		return person, err
+	}
+
+	now := s.clock()
+	_, err = tx.SessionRole(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
+	if isKind(err, ship.NotFound) {
+		return person, notSignedIn()
+	}
+	return person, err
 }
 
 // normalizeCode removes the spaces with which codes are shown and typed.

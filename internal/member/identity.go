@@ -12,9 +12,9 @@ import (
 
 // signInWithIdentity signs in the person whom the identity provider names:
 // whoever is connected with the identity; an invited person, who joins with it;
-// or somebody with the verified e-mail who has no other way to sign in. Nobody
-// who has another way is connected without asking: they do that themselves once
-// they are signed in.
+// or somebody with the verified e-mail who has no other way to sign in, or has
+// not proved the address, which the provider now does. Nobody else is connected
+// without asking: they do that themselves once they are signed in.
 func (s *Service) signInWithIdentity(ctx context.Context, identity claims, from Origin, finish func(*store.Store) error) (SignedIn, error) {
 	start := sessionStart{method: "oidc", from: from, finish: finish}
 
@@ -23,17 +23,23 @@ func (s *Service) signInWithIdentity(ctx context.Context, identity claims, from 
 		start.provedAt = time.Unix(identity.AuthTime, 0).UTC()
 	}
 
+	// An e-mail that the provider has not verified could be anybody's.
+	email := normalizeEmail(identity.Email)
+	provesEmail := bool(identity.EmailVerified) && checkEmail(email) == nil
+
 	person, err := s.store.PersonByIdentity(ctx, identity.issuer, identity.Subject)
 	if err == nil {
+		if provesEmail && person.Email == email && person.EmailVerifiedAt.IsZero() {
+			return s.linkByEmail(ctx, person, identity, start)
+		}
+		start.prepare = func(tx *store.Store) error { return recheckIdentity(ctx, tx, person.ID, identity) }
 		return s.startSession(ctx, person, start)
 	}
 	if !isKind(err, ship.NotFound) {
 		return SignedIn{}, err
 	}
 
-	// An e-mail that the provider has not verified could be anybody's.
-	email := normalizeEmail(identity.Email)
-	if !bool(identity.EmailVerified) || checkEmail(email) != nil {
+	if !provesEmail {
 		return SignedIn{}, notAMember()
 	}
 	person, err = s.store.PersonByEmail(ctx, email)
@@ -46,13 +52,38 @@ func (s *Service) signInWithIdentity(ctx context.Context, identity claims, from 
 	return SignedIn{}, err
 }
 
-// linkByEmail connects and signs in somebody who has no way to sign in yet.
+// recheckIdentity checks under a lock that the identity is still the person's.
+func recheckIdentity(ctx context.Context, tx *store.Store, id ship.PersonID, identity claims) error {
+	if err := lockPerson(ctx, tx, id); err != nil {
+		return err
+	}
+	person, err := tx.PersonByIdentity(ctx, identity.issuer, identity.Subject)
+	if err != nil && !isKind(err, ship.NotFound) {
+		return err
+	}
+	if person.ID != id {
+		return notAMember()
+	}
+	return nil
+}
+
+// linkByEmail connects and signs in somebody whose address the provider has
+// verified, if they have no way to sign in yet. The ways in of somebody who has
+// not proved the address do not count, and are dropped.
 func (s *Service) linkByEmail(ctx context.Context, person store.Person, identity claims, start sessionStart) (SignedIn, error) {
 	start.prepare = func(tx *store.Store) error {
 		locked, err := tx.LockPerson(ctx, person.ID)
 		if err != nil {
 			return err
 		}
+		actor := Actor{Person: personOf(locked), From: start.from}
+		if locked.EmailVerifiedAt.IsZero() {
+			if err := s.claimEmail(ctx, tx, actor); err != nil {
+				return err
+			}
+			return s.addIdentity(ctx, tx, actor, identity)
+		}
+
 		ways, err := tx.WaysIn(ctx, person.ID)
 		if err != nil {
 			return err
@@ -63,7 +94,7 @@ func (s *Service) linkByEmail(ctx context.Context, person store.Person, identity
 		if locked.PasswordHash != "" || ways.Passkeys > 0 || ways.Identities > 0 {
 			return ship.Coded(ship.Forbidden, "oidc_not_linked", "sign in the way you did before, then connect the identity provider on your profile page")
 		}
-		return s.addIdentity(ctx, tx, Actor{Person: personOf(locked), From: start.from}, identity)
+		return s.addIdentity(ctx, tx, actor, identity)
 	}
 	return s.startSession(ctx, person, start)
 }
@@ -77,6 +108,8 @@ func (s *Service) joinWithIdentity(ctx context.Context, email string, identity c
 		Email:     email,
 		Name:      strings.TrimSpace(identity.Name),
 		CreatedAt: now,
+
+		EmailVerifiedAt: now, // by the provider
 	}
 	if checkName("/name", person.Name) != nil {
 		person.Name, _, _ = strings.Cut(email, "@")
@@ -136,6 +169,9 @@ func (s *Service) linkIdentity(ctx context.Context, a Actor, identity claims, fi
 	}
 
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if _, err := s.lockActor(ctx, tx, a); err != nil {
+			return err
+		}
 		if err := finish(tx); err != nil {
 			return err
 		}

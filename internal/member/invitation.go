@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,10 +29,15 @@ type Invitation struct {
 	InvitedBy   string // name, or "operator"
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
-	// HasPerson reports that somebody with this e-mail signs in here already:
-	// they accept with AcceptAs after signing in. It is set by InvitationOf
-	// alone.
+	// HasPerson reports that the e-mail is a person's: they accept with AcceptAs
+	// after signing in. It is set by InvitationOf alone.
 	HasPerson bool
+
+	// NeedsProof reports that somebody uses the e-mail in another account without
+	// having proved that it is theirs, and that this link does not prove it
+	// either: nobody can accept the invitation before the operator has given out
+	// a link. It is set by InvitationOf alone.
+	NeedsProof bool
 }
 
 func invitationOf(row store.Invitation) Invitation {
@@ -47,8 +53,11 @@ func invitationOf(row store.Invitation) Invitation {
 	}
 }
 
-// Invite creates a link for one person to join the actor's account. It is shown
-// only this once; another invitation of the same e-mail ends it.
+// Invite invites one person to the actor's account; another invitation of the
+// same e-mail ends this one. With a mail server the link is sent to the person,
+// and the one returned is empty: whoever accepts has proved that the address is
+// theirs. Without one the actor passes the link on, and whoever accepts has
+// proved nothing. The operator's link is always returned, and is a proof.
 func (s *Service) Invite(ctx context.Context, a Actor, in InviteInput) (made Invitation, link string, err error) {
 	if err := a.Allow(ManageMembers); err != nil {
 		return Invitation{}, "", err
@@ -72,6 +81,14 @@ func (s *Service) Invite(ctx context.Context, a Actor, in InviteInput) (made Inv
 	}
 	if a.operator {
 		row.InvitedBy = operatorName
+	}
+
+	isMailed := s.mail != nil && !a.operator
+	row.ProvesEmail = isMailed || a.operator
+	if isMailed {
+		if err := s.countMail(ctx, a); err != nil {
+			return Invitation{}, "", err
+		}
 	}
 
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
@@ -99,7 +116,25 @@ func (s *Service) Invite(ctx context.Context, a Actor, in InviteInput) (made Inv
 	if err != nil {
 		return Invitation{}, "", err
 	}
-	return invitationOf(row), s.base + invitePath + token, nil
+
+	link = s.base + invitePath + token
+	if isMailed {
+		return invitationOf(row), "", s.mailInvitation(ctx, row, link)
+	}
+	return invitationOf(row), link, nil
+}
+
+// mailInvitation sends the link to the invited person.
+func (s *Service) mailInvitation(ctx context.Context, invitation store.Invitation, link string) error {
+	subject := fmt.Sprintf("Join %s on %s", invitation.AccountName, appName)
+	return s.sendMail(ctx, invitation.Email, subject, fmt.Sprintf(`%s invited you to join %s on %s as %s.
+
+Open this link to accept. It works once, until %s:
+
+%s
+
+If you do not know the sender, ignore this message.
+`, invitation.InvitedBy, invitation.AccountName, appName, invitation.Role, invitation.ExpiresAt.Format("2 January 2006"), link))
 }
 
 // checkNotMember returns ship.Conflict if the e-mail is that of a member of the
@@ -157,15 +192,20 @@ func (s *Service) InvitationOf(ctx context.Context, token string) (Invitation, e
 	}
 
 	invitation := invitationOf(row)
-	_, err = s.store.PersonByEmail(ctx, row.Email)
-	invitation.HasPerson = err == nil
+	person, err := s.store.PersonByEmail(ctx, row.Email)
 	if isKind(err, ship.NotFound) {
-		err = nil
+		return invitation, nil
 	}
-	return invitation, err
+	if err != nil {
+		return Invitation{}, err
+	}
+
+	invitation.HasPerson = !person.EmailVerifiedAt.IsZero()
+	invitation.NeedsProof = !invitation.HasPerson && !row.ProvesEmail
+	return invitation, nil
 }
 
-// AcceptInput is a new person who accepts an invitation.
+// AcceptInput is somebody who is not signed in and accepts an invitation.
 type AcceptInput struct {
 	Token    string
 	Name     string
@@ -174,39 +214,107 @@ type AcceptInput struct {
 }
 
 // Accept creates the invited person, makes them a member, and signs them in. It
-// is ship.Conflict if they sign in here already: then AcceptAs is for them.
+// is ship.Conflict with the code "email_taken" if they sign in here already: then
+// AcceptAs is for them. Somebody who uses the address without having proved that
+// it is theirs is replaced by whoever has a link that proves it; without such a
+// link the error has the code "email_unverified".
 func (s *Service) Accept(ctx context.Context, in AcceptInput) (SignedIn, error) {
 	invitation, err := s.store.InvitationByHash(ctx, hashOf(in.Token), s.clock())
 	if err != nil {
 		return SignedIn{}, err
 	}
-
-	now := s.clock()
-	person := store.Person{
-		ID:        ship.NewPersonID(now),
-		Email:     invitation.Email,
-		Name:      strings.TrimSpace(in.Name),
-		CreatedAt: now,
+	person, isNew, err := s.invitee(ctx, invitation)
+	if err != nil {
+		return SignedIn{}, err
 	}
+
+	person.Name = strings.TrimSpace(in.Name)
 	invalid := append(checkName("/name", person.Name), checkPassword(in.Password, person.Email, person.Name)...)
 	if err := ship.InvalidFields(invalid); err != nil {
 		return SignedIn{}, err
 	}
-	if person.PasswordHash, err = s.passwords.hash(ctx, in.Password); err != nil {
+	hash, err := s.passwords.hash(ctx, in.Password)
+	if err != nil {
 		return SignedIn{}, err
 	}
 
+	actor := Actor{Person: personOf(person), From: in.From}
 	return s.startSession(ctx, person, sessionStart{
 		method:  "invitation",
 		from:    in.From,
 		account: invitation.Account,
 		prepare: func(tx *store.Store) error {
-			if err := tx.AddPerson(ctx, person); err != nil {
+			// The account is locked before the person, as when a member is added
+			// or removed, so that neither waits for the other.
+			if _, err := tx.LockAccount(ctx, invitation.Account); err != nil {
 				return err
 			}
-			return s.acceptInvitation(ctx, tx, Actor{Person: personOf(person), From: in.From}, invitation)
+
+			if isNew {
+				if err := tx.AddPerson(ctx, person); err != nil {
+					return err
+				}
+			} else if err := s.replaceUnverified(ctx, tx, actor); err != nil {
+				return err
+			}
+
+			// The password comes last: an unverified person who can sign in
+			// joins nothing.
+			if err := s.acceptInvitation(ctx, tx, actor, invitation); err != nil {
+				return err
+			}
+			return tx.SetPasswordHash(ctx, person.ID, hash, "")
 		},
 	})
+}
+
+// invitee returns the person whom an invitation is for: a new one, or whoever
+// uses the address without having proved that it is theirs, if the link proves
+// it.
+func (s *Service) invitee(ctx context.Context, invitation store.Invitation) (person store.Person, isNew bool, err error) {
+	person, err = s.store.PersonByEmail(ctx, invitation.Email)
+	switch {
+	case isKind(err, ship.NotFound):
+		now := s.clock()
+		person = store.Person{
+			ID:        ship.NewPersonID(now),
+			Email:     invitation.Email,
+			CreatedAt: now,
+		}
+		if invitation.ProvesEmail {
+			person.EmailVerifiedAt = now
+		}
+		return person, true, nil
+
+	case err != nil:
+		return person, false, err
+	case !person.EmailVerifiedAt.IsZero():
+		return person, false, emailTaken()
+	case !invitation.ProvesEmail:
+		return person, false, store.UnverifiedEmail()
+	}
+	return person, false, nil
+}
+
+// replaceUnverified gives the actor, who has proved the address, the place of
+// whoever used it before, and the actor's name.
+func (s *Service) replaceUnverified(ctx context.Context, tx *store.Store, a Actor) error {
+	locked, err := tx.LockPerson(ctx, a.Person.ID)
+	if err != nil {
+		return err
+	}
+	if !locked.EmailVerifiedAt.IsZero() {
+		return emailTaken() // by somebody who was quicker
+	}
+
+	if err := s.claimEmail(ctx, tx, a); err != nil {
+		return err
+	}
+	return tx.RenamePerson(ctx, a.Person.ID, a.Person.Name)
+}
+
+func emailTaken() error {
+	return ship.Coded(ship.Conflict, "email_taken", "this e-mail address is already in use: sign in to accept the invitation")
 }
 
 // acceptInvitation makes the actor a member, and uses the invitation up.
@@ -235,7 +343,9 @@ func (s *Service) acceptInvitation(ctx context.Context, tx *store.Store, a Actor
 }
 
 // AcceptAs makes the actor a member of the account that invites them, and
-// returns the account. The invitation must be theirs.
+// returns the account. The invitation must be theirs, and so must the address:
+// it is ship.Conflict with the code "email_unverified" until they have proved
+// that.
 func (s *Service) AcceptAs(ctx context.Context, a Actor, token string) (ship.AccountID, error) {
 	invitation, err := s.store.InvitationByHash(ctx, hashOf(token), s.clock())
 	if err != nil {
@@ -246,6 +356,18 @@ func (s *Service) AcceptAs(ctx context.Context, a Actor, token string) (ship.Acc
 	}
 
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		// The account is locked before the person, as when a member is added or
+		// removed, so that neither waits for the other.
+		if _, err := tx.LockAccount(ctx, invitation.Account); err != nil {
+			return err
+		}
+		person, err := s.lockActor(ctx, tx, a)
+		if err != nil {
+			return err
+		}
+		if person.EmailVerifiedAt.IsZero() {
+			return store.UnverifiedEmail()
+		}
 		return s.acceptInvitation(ctx, tx, a, invitation)
 	})
 	return invitation.Account, err

@@ -2,9 +2,10 @@
 // what each may do in an account, and what they did. It decides and keeps the
 // record; it draws no page, sets no cookie, and knows nothing of shipments.
 //
-// A person signs in once and may belong to several accounts. What a person may
-// do is a table of roles and actions. Every change writes its entry of the
-// audit log in its own transaction.
+// A person signs in once and may belong to several accounts, but to more than
+// the one that invited them only after proving that the e-mail address is theirs.
+// What a person may do is a table of roles and actions. Every change writes its
+// entry of the audit log in its own transaction.
 package member
 
 import (
@@ -26,18 +27,20 @@ import (
 
 // A Person signs in. People belong to accounts through memberships.
 type Person struct {
-	ID        ship.PersonID
-	Email     string // lower case
-	Name      string
-	CreatedAt time.Time
+	ID            ship.PersonID
+	Email         string // lower case
+	EmailVerified bool   // they have proved that the address is theirs
+	Name          string
+	CreatedAt     time.Time
 }
 
 func personOf(row store.Person) Person {
 	return Person{
-		ID:        row.ID,
-		Email:     row.Email,
-		Name:      row.Name,
-		CreatedAt: row.CreatedAt,
+		ID:            row.ID,
+		Email:         row.Email,
+		EmailVerified: !row.EmailVerifiedAt.IsZero(),
+		Name:          row.Name,
+		CreatedAt:     row.CreatedAt,
 	}
 }
 
@@ -65,6 +68,10 @@ type Config struct {
 	OIDC    OIDC
 	Log     *slog.Logger
 
+	// Mail sends a text to addresses; nil if there is no mail server. With one,
+	// invitations are mailed and their links are not shown to the inviter.
+	Mail func(ctx context.Context, to []string, subject, text string) error
+
 	CheapHashes bool // of passwords, easy to guess: for tests that are not about them
 }
 
@@ -78,6 +85,7 @@ type Service struct {
 	passwords *passwords
 	passkeys  *webauthn.WebAuthn // nil if the address allows none
 	oidc      *identityProvider  // nil without one
+	mail      func(ctx context.Context, to []string, subject, text string) error
 	now       func() time.Time
 }
 
@@ -89,6 +97,7 @@ func New(c Config) (*Service, error) {
 		base:      strings.TrimRight(c.BaseURL, "/"),
 		log:       c.Log,
 		passwords: newPasswords(c.cost()),
+		mail:      c.Mail,
 		now:       time.Now,
 	}
 	if s.log == nil {

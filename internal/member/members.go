@@ -55,7 +55,9 @@ func (s *Service) SetRole(ctx context.Context, a Actor, p ship.PersonID, role Ro
 }
 
 // Remove ends a membership, and the person's sessions that used the account last.
-// Other sessions of theirs no longer open it. The last owner stays.
+// Other sessions of theirs no longer open it. The last owner stays. A person who
+// has not proved that the address is theirs is nobody outside the account, and
+// goes with the membership: the address can be invited again.
 func (s *Service) Remove(ctx context.Context, a Actor, p ship.PersonID) error {
 	return s.changeMember(ctx, a, p, true, func(tx *store.Store, member store.Member) (Entry, error) {
 		entry := Entry{
@@ -63,7 +65,15 @@ func (s *Service) Remove(ctx context.Context, a Actor, p ship.PersonID) error {
 			Target:  string(p),
 			Details: map[string]string{"email": member.Person.Email, "role": member.Role},
 		}
-		return entry, tx.RemoveMember(ctx, a.Account, p)
+
+		// Under the lock nobody makes them a member elsewhere.
+		if _, err := tx.LockPerson(ctx, p); err != nil {
+			return entry, err
+		}
+		if err := tx.RemoveMember(ctx, a.Account, p); err != nil {
+			return entry, err
+		}
+		return entry, tx.DeleteUnverified(ctx, p)
 	})
 }
 

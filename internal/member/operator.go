@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -19,8 +20,9 @@ type AddMemberInput struct {
 }
 
 // AddMember makes somebody a member without an invitation. Only the operator
-// may. A new person gets a link to set a password; for others the link is
-// empty.
+// may. The link, with which the person sets a password and proves the address, is
+// empty if they have proved it. Whoever used the address before without having
+// proved it can no longer sign in: they would gain this account.
 func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (link string, err error) {
 	if !a.operator {
 		return "", notAllowed()
@@ -48,16 +50,27 @@ func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (li
 		known, err := tx.PersonByEmail(ctx, person.Email)
 		switch {
 		case err == nil:
-			person = known
+			if person, err = tx.LockPerson(ctx, known.ID); err != nil {
+				return err
+			}
 		case isKind(err, ship.NotFound):
 			if err := tx.AddPerson(ctx, person); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+
+		if person.EmailVerifiedAt.IsZero() {
+			if err := tx.DropWaysIn(ctx, person.ID); err != nil {
 				return err
 			}
 			if link, err = s.addReset(ctx, tx, person.ID); err != nil {
 				return err
 			}
-		default:
-			return err
+			if err := s.auditLink(ctx, tx, a, person, nil); err != nil {
+				return err
+			}
 		}
 
 		if err := tx.AddMember(ctx, a.Account, person.ID, string(in.Role), now); err != nil {
@@ -94,9 +107,9 @@ func (s *Service) addReset(ctx context.Context, tx *store.Store, p ship.PersonID
 	return s.base + resetPath + token, err
 }
 
-// ResetURL creates a link with which somebody sets a password, once. Only the
-// operator may: whoever has the link becomes that person. If they have lost
-// their authenticator or passkeys too, these can be dropped at once.
+// ResetURL creates a link with which somebody sets a password and proves the
+// address, once. Only the operator may: whoever has the link becomes that person.
+// If they have lost their authenticator too, it can be dropped at once.
 func (s *Service) ResetURL(ctx context.Context, a Actor, email string, dropSecondFactors bool) (link string, err error) {
 	if !a.operator {
 		return "", notAllowed()
@@ -110,22 +123,32 @@ func (s *Service) ResetURL(ctx context.Context, a Actor, email string, dropSecon
 		if link, err = s.addReset(ctx, tx, person.ID); err != nil {
 			return err
 		}
-		details := map[string]string{"email": person.Email}
+		var details map[string]string
 		if dropSecondFactors {
-			details["second_factors"] = "dropped"
+			details = map[string]string{"second_factors": "dropped"}
 			if err := tx.DropSecondFactors(ctx, person.ID); err != nil {
 				return err
 			}
 		}
-
-		// The entry is the operator's, in all of the person's accounts.
-		a.Person = personOf(person)
-		return s.auditAll(ctx, tx, a, Entry{Action: "password.link_made", Target: string(person.ID), Details: details})
+		return s.auditLink(ctx, tx, a, person, details)
 	})
 	if err != nil {
 		return "", err
 	}
 	return link, nil
+}
+
+// auditLink writes that the operator has a link of the person, in all of the
+// person's accounts.
+func (s *Service) auditLink(ctx context.Context, tx *store.Store, a Actor, person store.Person, details map[string]string) error {
+	a.Person = personOf(person)
+	entry := Entry{
+		Action:  "password.link_made",
+		Target:  string(person.ID),
+		Details: map[string]string{"email": person.Email},
+	}
+	maps.Copy(entry.Details, details)
+	return s.auditAll(ctx, tx, a, entry)
 }
 
 // ResetOf returns the person whose password a link sets; ship.Gone if it can no
@@ -146,8 +169,11 @@ type ResetInput struct {
 	From     Origin
 }
 
-// Reset sets the password, and ends all sessions of the person. They sign in
-// with it next, and with a code if they have an authenticator.
+// Reset sets the password and removes every other way to sign in as the person:
+// passkeys, identities and sessions. They sign in with it next, and with a code
+// if they have an authenticator. The link came by mail or from the operator, so
+// it also proves the address; the authenticator of somebody who had not proved it
+// is removed too.
 func (s *Service) Reset(ctx context.Context, in ResetInput) error {
 	person, err := s.ResetOf(ctx, in.Token)
 	if err != nil {
@@ -164,17 +190,22 @@ func (s *Service) Reset(ctx context.Context, in ResetInput) error {
 	}
 
 	a := Actor{Person: person, From: in.From}
-	return s.changeSelf(ctx, a, Entry{Action: "password.reset"}, func(tx *store.Store, _ store.Person) error {
+	return s.changeSelf(ctx, a, Entry{Action: "password.reset"}, func(tx *store.Store, locked store.Person) error {
 		if _, err := tx.TakeCeremony(ctx, hashOf(in.Token), kindReset, s.clock()); err != nil {
 			return err
 		}
+
+		drop := func() error { return tx.DropWaysIn(ctx, person.ID) }
+		if locked.EmailVerifiedAt.IsZero() {
+			drop = func() error { return s.claimEmail(ctx, tx, a) }
+		}
+		if err := drop(); err != nil {
+			return err
+		}
+
 		if err := tx.SetPasswordHash(ctx, person.ID, hash, ""); err != nil {
 			return err
 		}
-		if err := tx.ClearThrottle(ctx, throttleKey("person", person.Email)); err != nil {
-			return err
-		}
-		_, err := tx.EndSessions(ctx, person.ID, "")
-		return err
+		return tx.ClearThrottle(ctx, throttleKey("person", person.Email))
 	})
 }

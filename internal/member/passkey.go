@@ -169,8 +169,9 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 	}
 
 	return s.startSession(ctx, user.person, sessionStart{
-		method: "passkey",
-		from:   in.From,
+		method:  "passkey",
+		from:    in.From,
+		prepare: func(tx *store.Store) error { return lockPerson(ctx, tx, user.person.ID) },
 		finish: func(tx *store.Store) error {
 			if err := spendCeremony(ctx, tx, in.Token, ceremony); err != nil {
 				return err

@@ -193,6 +193,9 @@ func TestTheRoleIsTheOneInTheAccount(t *testing.T) {
 	f := newFixture(t)
 	ada := f.setUp(t)
 	bob, token := f.joined(t, ada, "bob@example.com", Viewer)
+	if err := f.store.VerifyEmail(t.Context(), bob.Person.ID, f.clock()); err != nil {
+		t.Fatal(err)
+	}
 	other := f.newAccount(t, "Other", bob)
 
 	for account, want := range map[ship.AccountID]Role{ada.Account: Viewer, other: Owner} {

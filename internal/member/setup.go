@@ -68,6 +68,9 @@ func (s *Service) Setup(ctx context.Context, in SetupInput) (SignedIn, error) {
 		Email:     normalizeEmail(in.Email),
 		Name:      strings.TrimSpace(in.Name),
 		CreatedAt: now,
+
+		// Only the operator has the link, so the address counts as proved.
+		EmailVerifiedAt: now,
 	}
 	invalid := append(checkPerson(person.Email, person.Name), checkPassword(in.Password, person.Email, person.Name)...)
 

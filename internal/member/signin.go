@@ -75,6 +75,14 @@ func recheckPassword(ctx context.Context, tx *store.Store, checked store.Person)
 	return nil
 }
 
+// lockPerson locks a person before what they prove themselves with is used up.
+// Whoever drops a person's ways to sign in has the same lock, so the session
+// that follows is either refused or ended.
+func lockPerson(ctx context.Context, tx *store.Store, id ship.PersonID) error {
+	_, err := tx.LockPerson(ctx, id)
+	return err
+}
+
 func signInFailed() error {
 	return ship.Coded(ship.Forbidden, "sign_in_failed", "the e-mail address or password is incorrect")
 }
@@ -98,14 +106,29 @@ const codeTries = 5
 // beginSecondFactor stores that the password was right, until the code comes.
 func (s *Service) beginSecondFactor(ctx context.Context, person store.Person, failedBefore int) (SignedIn, error) {
 	token, hash := newToken()
-	err := s.store.AddCeremony(ctx, store.Ceremony{
-		Hash:      hash,
-		Kind:      kindCode,
-		Person:    person.ID,
-		Data:      []byte(strconv.Itoa(failedBefore)),
-		ExpiresAt: s.clock().Add(ceremonyLifetime),
+	err := s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		// Under the lock the password is still the one that was checked: a reset
+		// drops what waits for a code, and must not miss this.
+		locked, err := tx.LockPerson(ctx, person.ID)
+		if err != nil {
+			return err
+		}
+		if locked.PasswordHash != person.PasswordHash {
+			return signInFailed()
+		}
+
+		return tx.AddCeremony(ctx, store.Ceremony{
+			Hash:      hash,
+			Kind:      kindCode,
+			Person:    person.ID,
+			Data:      []byte(strconv.Itoa(failedBefore)),
+			ExpiresAt: s.clock().Add(ceremonyLifetime),
+		})
 	})
-	return SignedIn{Pending: token}, err
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{Pending: token}, nil
 }
 
 // SecondFactorInput is the code after the password.
@@ -137,6 +160,7 @@ func (s *Service) SecondFactor(ctx context.Context, in SecondFactorInput) (Signe
 		method:       method,
 		from:         in.From,
 		failedBefore: failedBefore,
+		prepare:      func(tx *store.Store) error { return lockPerson(ctx, tx, person.ID) },
 		finish: func(tx *store.Store) error {
 			_, err := tx.TakeCeremony(ctx, hash, kindCode, s.clock())
 			return err

@@ -134,6 +134,9 @@ func TestWhoIsNoMemberAnyMoreCannotSignIn(t *testing.T) {
 	f := newFixture(t)
 	ada := f.setUp(t)
 	bob, token := f.joined(t, ada, "bob@example.com", Shipper)
+	if err := f.store.VerifyEmail(t.Context(), bob.Person.ID, f.clock()); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.Remove(t.Context(), ada, bob.Person.ID); err != nil {
 		t.Fatal(err)
 	}

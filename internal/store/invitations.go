@@ -19,6 +19,7 @@ type Invitation struct {
 	Email       string
 	Role        string
 	InvitedBy   string
+	ProvesEmail bool // whoever has the link reads the mail of the address, or has it from the operator
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
@@ -28,8 +29,8 @@ WITH older AS (
   UPDATE invitations SET revoked_at = @at
   WHERE account_id = @account AND email = @email AND used_at IS NULL AND revoked_at IS NULL
 )
-INSERT INTO invitations (account_id, id, token_hash, email, role, invited_by, created_at, expires_at)
-VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
+INSERT INTO invitations (account_id, id, token_hash, email, role, invited_by, proves_email, created_at, expires_at)
+VALUES (@account, @id, @hash, @email, @role, @by, @proves, @at, @expires)`
 
 // AddInvitation stores a new invitation. It replaces an open one of the same
 // e-mail into the account.
@@ -41,20 +42,21 @@ func (s *Store) AddInvitation(ctx context.Context, i Invitation) error {
 		"email":   i.Email,
 		"role":    i.Role,
 		"by":      i.InvitedBy,
+		"proves":  i.ProvesEmail,
 		"at":      i.CreatedAt,
 		"expires": i.ExpiresAt,
 	})
 	return err
 }
 
-const invitationColumns = `i.id, i.account_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at`
+const invitationColumns = `i.id, i.account_id, i.email, i.role, i.invited_by, i.proves_email, i.created_at, i.expires_at`
 
 // scanInvitation reads invitationColumns. Further columns come after them.
 func scanInvitation(r pgx.Row, further ...any) (Invitation, error) {
 	var invitation Invitation
 	targets := []any{
 		&invitation.ID, &invitation.Account, &invitation.Email, &invitation.Role, &invitation.InvitedBy,
-		&invitation.CreatedAt, &invitation.ExpiresAt,
+		&invitation.ProvesEmail, &invitation.CreatedAt, &invitation.ExpiresAt,
 	}
 	err := r.Scan(append(targets, further...)...)
 

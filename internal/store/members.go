@@ -21,7 +21,7 @@ type Member struct {
 }
 
 const sqlMembers = `
-SELECT p.id, p.email, p.name, p.created_at, m.role, m.joined_at
+SELECT p.id, p.email, p.email_verified_at, p.name, p.created_at, m.role, m.joined_at
 FROM members m JOIN people p ON p.id = m.person_id
 WHERE m.account_id = $1
 ORDER BY m.joined_at, p.id`
@@ -37,7 +37,9 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 
 func scanMember(r pgx.CollectableRow) (Member, error) {
 	var member Member
-	err := r.Scan(&member.Person.ID, &member.Person.Email, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
+	var verified *time.Time
+	err := r.Scan(&member.Person.ID, &member.Person.Email, &verified, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
+	member.Person.EmailVerifiedAt = timeOrZero(verified)
 	member.Person.CreatedAt = member.Person.CreatedAt.UTC()
 	member.JoinedAt = member.JoinedAt.UTC()
 	return member, err
@@ -119,21 +121,50 @@ func memberArgs(account ship.AccountID, person ship.PersonID) pgx.NamedArgs {
 	return pgx.NamedArgs{"account": account, "person": person}
 }
 
+// sqlAddMember adds nobody who can sign in under an address that they have not
+// proved to be theirs: whoever set that password may have set it for somebody
+// else's address, and would gain the account.
 const sqlAddMember = `
-INSERT INTO members (account_id, person_id, role, joined_at)
-VALUES (@account, @person, @role, @at)
-ON CONFLICT DO NOTHING`
+WITH trusted AS (
+  SELECT p.id FROM people p
+  WHERE p.id = @person AND (p.email_verified_at IS NOT NULL
+    OR p.password_hash IS NULL
+      AND NOT EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)
+      AND NOT EXISTS (SELECT FROM identities i WHERE i.person_id = p.id)
+      AND NOT EXISTS (SELECT FROM sessions s WHERE s.person_id = p.id))
+), added AS (
+  INSERT INTO members (account_id, person_id, role, joined_at)
+  SELECT @account, trusted.id, @role, @at FROM trusted
+  ON CONFLICT DO NOTHING
+  RETURNING person_id
+)
+SELECT EXISTS (SELECT FROM trusted), EXISTS (SELECT FROM added)`
 
-// AddMember makes the person a member. It is ship.Conflict if they are one.
+// AddMember makes the person a member. It is ship.Conflict if they are one, and
+// if they can sign in but have not proved that the address is theirs.
 func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person ship.PersonID, role string, at time.Time) error {
 	args := memberArgs(account, person)
 	args["role"] = role
 	args["at"] = at
-	n, err := s.run(ctx, sqlAddMember, args)
-	if err == nil && n == 0 {
-		err = ship.Coded(ship.Conflict, "already_member", "this person is already a member of the account")
+
+	var isTrusted, isAdded bool
+	err := s.system().QueryRow(ctx, sqlAddMember, args).Scan(&isTrusted, &isAdded)
+	switch {
+	case err != nil:
+		return explain(err)
+	case !isTrusted:
+		return UnverifiedEmail()
+	case !isAdded:
+		return ship.Coded(ship.Conflict, "already_member", "this person is already a member of the account")
 	}
-	return err
+	return nil
+}
+
+// UnverifiedEmail returns the error for somebody who would join a further account
+// under an address that they have not proved to be theirs.
+func UnverifiedEmail() error {
+	return ship.Coded(ship.Conflict, "email_unverified",
+		"this e-mail address is in use in another account and has not been verified: ask the operator of this service for a link, which waybill member reset prints")
 }
 
 const sqlSetRole = `UPDATE members SET role = @role WHERE account_id = @account AND person_id = @person`

@@ -3,6 +3,9 @@ package store_test
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
 // fillMembers gives the tenant's account a member, an invitation and an entry
@@ -234,5 +238,54 @@ func TestAPasskeyCountsUpOrNotAtAll(t *testing.T) {
 		if err := f.UsePasskey(t.Context(), k, tc.count); (err == nil) != tc.good {
 			t.Errorf("step %d, count %d: %v", i, tc.count, err)
 		}
+	}
+}
+
+// TestTheUpgradeTrustsThoseWhoWereVouchedFor runs the migration on people from
+// before it, as a login that is the tables' owner and nothing more.
+func TestTheUpgradeTrustsThoseWhoWereVouchedFor(t *testing.T) {
+	t.Parallel()
+	database, err := url.Parse(emptyDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := storetest.Conn(t, database.String())
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	login := fmt.Sprintf("waybill_upgrade_%d", os.Getpid())
+	exec("CREATE ROLE " + login + " LOGIN PASSWORD 'x'")
+	exec("GRANT waybill_app, waybill_group, waybill_sys TO " + login)
+	exec("ALTER DATABASE " + strings.TrimPrefix(database.Path, "/") + " OWNER TO " + login)
+	database.User = url.UserPassword(login, "x")
+	if err := store.Migrate(t.Context(), database.String()); err != nil {
+		t.Fatal(err)
+	}
+
+	exec("ALTER TABLE people DROP COLUMN email_verified_at")
+	exec("ALTER TABLE invitations DROP COLUMN proves_email")
+	exec(`INSERT INTO accounts (id, name, weight_unit, length_unit, currency) VALUES (gen_random_uuid(), 'Acme', 'lb', 'in', 'USD')`)
+	exec(`INSERT INTO people (id, email, name, created_at) SELECT gen_random_uuid(), name || '@example.com', name, now() FROM unnest(ARRAY['first', 'single', 'invited']) AS name`)
+	exec(`INSERT INTO identities (issuer, subject, person_id, created_at) SELECT 'i', 's', id, now() FROM people WHERE name = 'single'`)
+	exec(`INSERT INTO audit_log (account_id, id, person_id, actor, action, target, mode, details, user_agent)
+		SELECT a.id, gen_random_uuid(), p.id, p.name, CASE p.name WHEN 'first' THEN 'account.claimed' ELSE 'member.joined' END, '', '', '{}', '' FROM accounts a, people p`)
+
+	files, err := filepath.Glob("migrations/*_verified_addresses.sql")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := storetest.Conn(t, database.String())
+	if _, err := owner.PgConn().Exec(t.Context(), "BEGIN; "+string(text)+"; COMMIT").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	if got := one[string](t, admin, "SELECT string_agg(name, ' ' ORDER BY name) FROM people WHERE email_verified_at IS NOT NULL"); got != "first single" {
+		t.Errorf("verified are %q, want the first owner and who signed in with a provider", got)
 	}
 }

@@ -13,23 +13,26 @@ import (
 
 // A Person is somebody who signs in, as stored.
 type Person struct {
-	ID           ship.PersonID
-	Email        string
-	Name         string
-	PasswordHash string // empty if there is none
-	TOTPSeed     []byte // sealed; nil if there is none
-	CreatedAt    time.Time
+	ID              ship.PersonID
+	Email           string
+	EmailVerifiedAt time.Time // when they proved that the address is theirs; zero if they have not
+	Name            string
+	PasswordHash    string // empty if there is none
+	TOTPSeed        []byte // sealed; nil if there is none
+	CreatedAt       time.Time
 }
 
-const personColumns = `p.id, p.email, p.name, coalesce(p.password_hash, ''), p.encrypted_totp_seed, p.created_at`
+const personColumns = `p.id, p.email, p.email_verified_at, p.name, coalesce(p.password_hash, ''), p.encrypted_totp_seed, p.created_at`
 
 func scanPerson(r pgx.Row) (Person, error) {
 	var person Person
-	err := r.Scan(&person.ID, &person.Email, &person.Name, &person.PasswordHash, &person.TOTPSeed, &person.CreatedAt)
+	var verified *time.Time
+	err := r.Scan(&person.ID, &person.Email, &verified, &person.Name, &person.PasswordHash, &person.TOTPSeed, &person.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, ship.Errorf(ship.NotFound, "no such person")
 	}
 
+	person.EmailVerifiedAt = timeOrZero(verified)
 	person.CreatedAt = person.CreatedAt.UTC()
 	return person, explain(err)
 }
@@ -37,13 +40,15 @@ func scanPerson(r pgx.Row) (Person, error) {
 func personArgs(id ship.PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": id} }
 
 const sqlAddPerson = `
-INSERT INTO people (id, email, name, password_hash, created_at) VALUES (@person, @email, @name, @hash, @at)`
+INSERT INTO people (id, email, email_verified_at, name, password_hash, created_at)
+VALUES (@person, @email, @verified, @name, @hash, @at)`
 
 // AddPerson stores a new person. It is ship.Conflict if the e-mail is
 // somebody's.
 func (s *Store) AddPerson(ctx context.Context, p Person) error {
 	args := personArgs(p.ID)
 	args["email"] = p.Email
+	args["verified"] = nullTime(p.EmailVerifiedAt)
 	args["name"] = p.Name
 	args["hash"] = null(p.PasswordHash)
 	args["at"] = p.CreatedAt
@@ -76,6 +81,16 @@ const sqlPersonByEmail = `SELECT ` + personColumns + ` FROM people p WHERE p.ema
 // does.
 func (s *Store) PersonByEmail(ctx context.Context, email string) (Person, error) {
 	return scanPerson(s.system().QueryRow(ctx, sqlPersonByEmail, pgx.NamedArgs{"email": email}))
+}
+
+const sqlVerifyEmail = `UPDATE people SET email_verified_at = @at WHERE id = @person`
+
+// VerifyEmail records that the person has proved that the address is theirs.
+func (s *Store) VerifyEmail(ctx context.Context, id ship.PersonID, at time.Time) error {
+	args := personArgs(id)
+	args["at"] = at
+	_, err := s.run(ctx, sqlVerifyEmail, args)
+	return err
 }
 
 const sqlRenamePerson = `UPDATE people SET name = @name WHERE id = @person`
@@ -221,5 +236,52 @@ UPDATE people SET encrypted_totp_seed = NULL, totp_last_step = 0 WHERE id = @per
 // codes.
 func (s *Store) DropSecondFactors(ctx context.Context, person ship.PersonID) error {
 	_, err := s.run(ctx, sqlDropSecondFactors, personArgs(person))
+	return err
+}
+
+const sqlDropWaysIn = `
+WITH old_passkeys AS (
+  DELETE FROM passkeys WHERE person_id = @person
+), old_identities AS (
+  DELETE FROM identities WHERE person_id = @person
+), old_sessions AS (
+  DELETE FROM sessions WHERE person_id = @person
+), open_flows AS (
+  DELETE FROM auth_flows WHERE person_id = @person
+)
+UPDATE people SET password_hash = NULL WHERE id = @person`
+
+// DropWaysIn removes everything that somebody could sign in with as the person,
+// and ends all sessions and links. What a sign-in asks for in addition stays:
+// see DropSecondFactors.
+func (s *Store) DropWaysIn(ctx context.Context, person ship.PersonID) error {
+	_, err := s.run(ctx, sqlDropWaysIn, personArgs(person))
+	return err
+}
+
+// sqlDeleteUnverified deletes in one statement, at whose end the references are
+// checked.
+const sqlDeleteUnverified = `
+WITH leaving AS (
+  SELECT p.id FROM people p
+  WHERE p.id = @person AND p.email_verified_at IS NULL
+    AND NOT EXISTS (SELECT FROM members m WHERE m.person_id = p.id)
+), old_passkeys AS (
+  DELETE FROM passkeys WHERE person_id IN (SELECT id FROM leaving)
+), old_codes AS (
+  DELETE FROM recovery_codes WHERE person_id IN (SELECT id FROM leaving)
+), old_identities AS (
+  DELETE FROM identities WHERE person_id IN (SELECT id FROM leaving)
+), old_sessions AS (
+  DELETE FROM sessions WHERE person_id IN (SELECT id FROM leaving)
+), open_flows AS (
+  DELETE FROM auth_flows WHERE person_id IN (SELECT id FROM leaving)
+)
+DELETE FROM people WHERE id IN (SELECT id FROM leaving)`
+
+// DeleteUnverified deletes a person who has not proved that the address is
+// theirs and belongs to no account. It does nothing to others.
+func (s *Store) DeleteUnverified(ctx context.Context, person ship.PersonID) error {
+	_, err := s.run(ctx, sqlDeleteUnverified, personArgs(person))
 	return err
 }

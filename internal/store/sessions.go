@@ -80,7 +80,7 @@ type SignedIn struct {
 // sqlSessionByHash returns the session with an empty role if its person is not a
 // member of the account.
 const sqlSessionByHash = `
-SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, coalesce(m.role, '')
+SELECT ` + sessionColumns + `, p.email, p.email_verified_at, p.name, p.created_at, coalesce(m.role, '')
 FROM sessions s
 JOIN people p ON p.id = s.person_id
 LEFT JOIN members m ON m.account_id = coalesce(@account, s.current_account_id) AND m.person_id = s.person_id
@@ -98,14 +98,16 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.A
 	})
 
 	var person Person
+	var verified *time.Time
 	var role string
-	session, err := scanSession(row, &person.Email, &person.Name, &person.CreatedAt, &role)
+	session, err := scanSession(row, &person.Email, &verified, &person.Name, &person.CreatedAt, &role)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return SignedIn{}, ship.Errorf(ship.NotFound, "no such session")
 	}
 
 	session.Hash = hash
 	person.ID = session.Person
+	person.EmailVerifiedAt = timeOrZero(verified)
 	person.CreatedAt = person.CreatedAt.UTC()
 	return SignedIn{Session: session, Person: person, Role: role}, explain(err)
 }

@@ -107,6 +107,7 @@ var toasts = map[string]string{
 	"signed-out":    "You are signed out.",
 	"session-ended": "Session ended.",
 	"invited":       "Invitation created.",
+	"mail-sent":     "A link is on its way to you by e-mail.",
 	"joined":        "Welcome.",
 	"rule-saved":    "Saved to the draft.",
 	"discarded":     "Draft discarded.",

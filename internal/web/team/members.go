@@ -18,6 +18,8 @@ type memberList struct {
 	Tools       site.ShortList
 	Invitations []member.Invitation
 	Link        string // of the invitation that was just created; shown only once
+	Mailed      bool   // invitations are sent by mail, and their links are not shown
+	Sent        string // the address that the invitation was mailed to
 	Email       string
 	Role        string
 	Wrong       site.Problems
@@ -31,7 +33,7 @@ var roleChoices = []parts.Choice{
 }
 
 func readMembers(v *site.Visit) (memberList, error) {
-	page := memberList{Role: "shipper"}
+	page := memberList{Role: "shipper", Mailed: v.Member.MailPossible()}
 	list, err := v.Member.Members(v.Context(), v.Who.Actor)
 	if err != nil {
 		return page, err
@@ -54,12 +56,12 @@ func listMembers(v *site.Visit) error {
 	return v.Show(http.StatusOK, membersPage(v.Frame("Members", "members"), page))
 }
 
-// invite handles POST /app/{account}/{mode}/members. The link is shown in this
-// answer and never again.
+// invite handles POST /app/{account}/{mode}/members. The link is mailed to the
+// person; without a mail server it is shown in this answer and never again.
 func invite(v *site.Visit) error {
 	email := v.Form("email")
 	role := v.Form("role")
-	_, link, err := v.Member.Invite(v.Context(), v.Who.Actor, member.InviteInput{Email: email, Role: member.Role(role)})
+	invitation, link, err := v.Member.Invite(v.Context(), v.Who.Actor, member.InviteInput{Email: email, Role: member.Role(role)})
 	invalid, fixable := site.ProblemsOf(err)
 	if err != nil && !fixable {
 		return err
@@ -70,6 +72,9 @@ func invite(v *site.Visit) error {
 		return listErr
 	}
 	page.Link = link
+	if err == nil && link == "" {
+		page.Sent = invitation.Email
+	}
 	status := http.StatusOK
 	if err != nil {
 		page.Wrong = invalid
@@ -119,6 +124,14 @@ func revokeInvitation(v *site.Visit) error {
 		return err
 	}
 	return v.Redirect(v.To("members"), "removed")
+}
+
+// addressText returns a person's e-mail address, and whether it is verified.
+func addressText(p member.Person) string {
+	if p.EmailVerified {
+		return p.Email
+	}
+	return p.Email + " (not verified)"
 }
 
 var memberLine = site.Line[member.Member]{

@@ -17,12 +17,13 @@ import (
 // yourPage is the profile page of the person who is signed in.
 type yourPage struct {
 	member.Profile
-	Sessions []member.Session
-	Accounts []member.Membership
-	TOTP     *member.TOTPSetup // an authenticator that waits for its first code
-	QR       string            // the same as a picture
-	Codes    []string          // recovery codes, shown only once
-	Wrong    site.Problems
+	CanVerify bool // there is a mail server to send a link
+	Sessions  []member.Session
+	Accounts  []member.Membership
+	TOTP      *member.TOTPSetup // an authenticator that waits for its first code
+	QR        string            // the same as a picture
+	Codes     []string          // recovery codes, shown only once
+	Wrong     site.Problems
 }
 
 func readProfile(v *site.Visit) (page yourPage, err error) {
@@ -32,6 +33,7 @@ func readProfile(v *site.Visit) (page yourPage, err error) {
 	if page.Sessions, err = v.Member.Sessions(v.Context(), v.Who.Actor); err != nil {
 		return page, err
 	}
+	page.CanVerify = v.Member.MailPossible()
 	page.Accounts, err = v.Member.Accounts(v.Context(), v.Who.Actor)
 	return page, err
 }
@@ -66,6 +68,10 @@ func changeYou(v *site.Visit) error {
 	switch v.Form("do") {
 	case "rename":
 		err = v.Member.Rename(v.Context(), actor, v.Form("name"))
+
+	case "verify":
+		err = v.Member.SendVerification(v.Context(), actor)
+		done = "mail-sent"
 
 	case "end-session":
 		id, ok := ship.ParseSessionID(v.Form("session"))
