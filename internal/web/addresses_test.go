@@ -240,15 +240,7 @@ func TestAnInvitationByMailReplacesWhoeverUsedTheAddress(t *testing.T) {
 func TestSingleSignOnReplacesWhoeverUsedTheAddress(t *testing.T) {
 	t.Parallel()
 	a := newTakeover(t)
-	provider := oidctest.New(t)
-	a.withMembers(func(c *member.Config) {
-		c.OIDC = member.OIDC{
-			Issuer:       provider.URL,
-			ClientID:     oidctest.ClientID,
-			ClientSecret: oidctest.ClientSecret,
-			Transport:    provider.Client().Transport,
-		}
-	})
+	provider := a.withProvider()
 	link := a.boss.invite(a.other, victim)
 
 	own := a.browser()
@@ -270,13 +262,35 @@ func TestSingleSignOnReplacesWhoeverUsedTheAddress(t *testing.T) {
 	a.wantReplaced(own)
 }
 
+// withProvider has the dashboard sign people in with an identity provider.
+func (b *bench) withProvider() *oidctest.Provider {
+	b.Helper()
+	provider := oidctest.New(b)
+	b.withMembers(func(c *member.Config) {
+		c.OIDC = member.OIDC{
+			Issuer:       provider.URL,
+			ClientID:     oidctest.ClientID,
+			ClientSecret: oidctest.ClientSecret,
+			Transport:    provider.Client().Transport,
+		}
+	})
+	return provider
+}
+
 var providerLink = regexp.MustCompile(`href="([^"]+/authorize\?[^"]+)"`)
 
 // singleSignOn signs in with the provider as the user, and returns the status
 // of the answer.
 func (b *browser) singleSignOn(provider *oidctest.Provider, user map[string]any) int {
 	b.Helper()
-	page := b.open("/app/login/oidc", form()).Body.String()
+	return b.visitProvider(provider, "/app/login/oidc", user)
+}
+
+// visitProvider submits a form that leads to the provider, is the user there,
+// and returns the status of the page that they come back to.
+func (b *browser) visitProvider(provider *oidctest.Provider, path string, user map[string]any) int {
+	b.Helper()
+	page := b.open(path, url.Values{}).Body.String()
 	found := providerLink.FindStringSubmatch(page)
 	if found == nil {
 		b.Fatalf("no link to the provider: %s", page)

@@ -87,6 +87,7 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/you", "", nil, 200, 0},
 	{"POST /app/{account}/{mode}/you", "", form("do", "nothing"), 404, 0},
 	{"POST /app/{account}/{mode}/you/secrets", "", form("do", "nothing"), 404, 0},
+	{"POST /app/{account}/{mode}/you/oidc", "", form(), 409, 0}, // there is no identity provider
 	{"GET /app/confirm", "", nil, 200, 0},
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +31,29 @@ func TestASignInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 	}
 	if w := shared.open(b.home, nil); w.Code != http.StatusOK {
 		t.Errorf("the second session: %d", w.Code)
+	}
+}
+
+func TestAPersonWithAPasswordConnectsTheIdentityProvider(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	provider := b.withProvider()
+	dana := map[string]any{"sub": "d-1", "email": "dana@example.com", "email_verified": true}
+	if code := b.browser().singleSignOn(provider, dana); code == http.StatusSeeOther {
+		t.Fatal("a provider that was never connected signs in somebody with a password")
+	}
+
+	own := b.browser()
+	if !own.signIn("dana@example.com", testPassword) {
+		t.Fatal("the password does not sign in")
+	}
+	if code := own.visitProvider(provider, b.home+"/you/oidc", dana); code != http.StatusSeeOther {
+		t.Fatalf("connect: %d", code)
+	}
+	if page := own.open(b.home+"/you", nil); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "identity provider is connected") {
+		t.Errorf("the profile after connecting: %d %s", page.Code, page.Body)
+	}
+	if code := b.browser().singleSignOn(provider, dana); code != http.StatusSeeOther {
+		t.Errorf("a provider that is connected: %d", code)
 	}
 }

@@ -190,7 +190,23 @@ func finishOIDC(v *site.Visit) error {
 	if err != nil {
 		return showLogin(v, readLoginForm(v), err)
 	}
+
+	// Whoever connected the provider was signed in, and stays so.
+	if signedIn.Token == "" {
+		return v.Redirect(signedIn.Return, "connected")
+	}
 	return enter(v, signedIn, signedIn.Return)
+}
+
+// linkOIDC handles POST /app/{account}/{mode}/you/oidc: it connects the person
+// with the identity provider.
+func linkOIDC(v *site.Visit) error {
+	start, err := v.Member.BeginOIDCLink(v.Context(), v.Who.Actor, v.To("you"))
+	if err != nil {
+		return err
+	}
+	v.Keep("oidc", start.Token)
+	return v.Show(http.StatusOK, leadOnPage(v.Frame("Single sign-on", ""), start.URL))
 }
 
 // signOut handles POST /app/logout.

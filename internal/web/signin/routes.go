@@ -30,5 +30,6 @@ func Routes() []site.Route {
 		site.Post("/app/confirm", member.ViewSelf, stepUp),
 		site.Post("/app/confirm/passkey", member.ViewSelf, stepUpWithPasskey),
 		site.Post("/app/passkey/begin", member.ViewSelf, beginPasskey),
+		site.Post("/app/{account}/{mode}/you/oidc", member.ManageOwnSecrets, linkOIDC),
 	}
 }

@@ -109,6 +109,7 @@ var toasts = map[string]string{
 	"invited":       "Invitation created.",
 	"mail-sent":     "A link is on its way to you by e-mail.",
 	"joined":        "Welcome.",
+	"connected":     "Single sign-on connected.",
 	"rule-saved":    "Saved to the draft.",
 	"discarded":     "Draft discarded.",
 	"published":     "Published. Applies from the next purchase on.",

@@ -18,6 +18,7 @@ import (
 type yourPage struct {
 	member.Profile
 	CanVerify bool // there is a mail server to send a link
+	OIDC      bool // there is an identity provider
 	Sessions  []member.Session
 	Accounts  []member.Membership
 	TOTP      *member.TOTPSetup // an authenticator that waits for its first code
@@ -34,6 +35,7 @@ func readProfile(v *site.Visit) (page yourPage, err error) {
 		return page, err
 	}
 	page.CanVerify = v.Member.MailPossible()
+	page.OIDC = v.Member.OIDCPossible()
 	page.Accounts, err = v.Member.Accounts(v.Context(), v.Who.Actor)
 	return page, err
 }
