@@ -117,21 +117,11 @@ func (s *Service) joinWithIdentity(ctx context.Context, email string, identity c
 
 	actor := Actor{Person: personOf(person), From: start.from}
 	start.prepare = func(tx *store.Store) error {
-		invitations, err := tx.InvitationsByEmail(ctx, email, now)
-		if err != nil {
-			return err
-		}
-		if len(invitations) == 0 {
-			return notAMember()
-		}
-
 		if err := tx.AddPerson(ctx, person); err != nil {
 			return err
 		}
-		for _, invitation := range invitations {
-			if err := s.acceptInvitation(ctx, tx, actor, invitation); err != nil {
-				return err
-			}
+		if _, err := s.acceptAll(ctx, tx, actor); err != nil {
+			return err
 		}
 		return s.addIdentity(ctx, tx, actor, identity)
 	}

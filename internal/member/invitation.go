@@ -342,6 +342,25 @@ func (s *Service) acceptInvitation(ctx context.Context, tx *store.Store, a Actor
 	})
 }
 
+// acceptAll accepts all open invitations of the actor's e-mail, and returns the
+// account that they joined first. It is ship.Forbidden if there are none.
+func (s *Service) acceptAll(ctx context.Context, tx *store.Store, a Actor) (ship.AccountID, error) {
+	invitations, err := tx.InvitationsByEmail(ctx, a.Person.Email, s.clock())
+	if err != nil {
+		return "", err
+	}
+	if len(invitations) == 0 {
+		return "", notAMember()
+	}
+
+	for _, invitation := range invitations {
+		if err := s.acceptInvitation(ctx, tx, a, invitation); err != nil {
+			return "", err
+		}
+	}
+	return invitations[0].Account, nil
+}
+
 // AcceptAs makes the actor a member of the account that invites them, and
 // returns the account. The invitation must be theirs, and so must the address:
 // it is ship.Conflict with the code "email_unverified" until they have proved

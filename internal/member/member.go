@@ -132,6 +132,7 @@ type SignedIn struct {
 	Token   string         // of the session, the value of the cookie; empty while Pending is not
 	Pending string         // give it to SecondFactor together with a code
 	Account ship.AccountID // used last; empty after a step-up
+	Joined  bool           // they belonged to no account, and have accepted their invitations
 	Return  string         // what BeginOIDC was given
 	Expires time.Time      // of the token
 }

@@ -176,6 +176,36 @@ func TestWhoSignsInAlreadyAcceptsAsThemselves(t *testing.T) {
 	}
 }
 
+func TestWhoBelongsToNoAccountJoinsByInvitationAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.setUp(t)
+	link, err := f.AddMember(t.Context(), Operator(ada.Account), AddMemberInput{Email: "eve@example.com", Role: Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Reset(t.Context(), ResetInput{Token: tokenOf(link), Password: testPassword}); err != nil {
+		t.Fatal(err)
+	}
+	eve := f.as(t, f.signedIn(t, "eve@example.com"))
+	if err := f.Remove(t.Context(), ada, eve.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.signIn(t, "eve@example.com", testPassword)
+	wantCode(t, err, "not_a_member")
+
+	if _, _, err := f.Invite(t.Context(), ada, InviteInput{Email: "eve@example.com", Role: Shipper}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := f.signIn(t, "eve@example.com", testPassword)
+	if err != nil || !in.Joined || in.Account != ada.Account {
+		t.Fatalf("%+v: %v", in, err)
+	}
+	if again := f.as(t, in.Token); again.Role != Shipper || again.Person.ID != eve.Person.ID {
+		t.Errorf("eve is %+v", again)
+	}
+}
+
 func TestAResetLinkSetsAPasswordOnceAndEndsSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -180,7 +180,8 @@ type sessionStart struct {
 }
 
 // startSession starts a session, with a token that nobody has seen, and ends the
-// one that the browser had.
+// one that the browser had. Somebody who belongs to no account has nothing to be
+// signed in to, so they accept the invitations that they have, as AcceptAs would.
 func (s *Service) startSession(ctx context.Context, person store.Person, start sessionStart) (SignedIn, error) {
 	token, hash := newToken()
 	now := s.clock()
@@ -200,6 +201,7 @@ func (s *Service) startSession(ctx context.Context, person store.Person, start s
 		row.ProvedAt = earlier(now, start.provedAt)
 	}
 
+	out := SignedIn{Token: token, Expires: row.ExpiresAt}
 	err := s.store.InSystemTx(ctx, func(tx *store.Store) error {
 		for _, step := range []func(*store.Store) error{start.prepare, start.finish} {
 			if step == nil {
@@ -215,17 +217,20 @@ func (s *Service) startSession(ctx context.Context, person store.Person, start s
 			if err != nil {
 				return err
 			}
-			if len(memberships) == 0 {
-				return notAMember()
+			if len(memberships) > 0 {
+				row.Account = memberships[0].Account
+			} else if row.Account, err = s.acceptAll(ctx, tx, Actor{Person: personOf(person), From: start.from}); err != nil {
+				return err
 			}
-			row.Account = memberships[0].Account
+			out.Joined = len(memberships) == 0
 		}
 		return s.storeSession(ctx, tx, person, row, start)
 	})
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return SignedIn{Token: token, Account: row.Account, Expires: row.ExpiresAt}, nil
+	out.Account = row.Account
+	return out, nil
 }
 
 // storeSession stores the session, and writes that in the audit log.

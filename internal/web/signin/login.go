@@ -80,6 +80,11 @@ func enter(v *site.Visit, signedIn member.SignedIn, to string) error {
 		return askToResume(v)
 	}
 
+	// The invitation that they were on the way to is accepted and used up.
+	if signedIn.Joined {
+		return v.Redirect("/app", "joined")
+	}
+
 	// The address is part of the request, and must not lead to another site.
 	if to = site.OwnPath(to); to == "" {
 		to = "/app"
