@@ -46,9 +46,11 @@ func (s *Service) save(ctx context.Context, account ship.Account, set Settings, 
 	var invalid []ship.FieldError
 
 	if set.Name != nil {
-		account.Name = strings.TrimSpace(*set.Name)
+		var invalidName []ship.FieldError
+		account.Name, invalidName = ship.CheckText("/name", *set.Name, ship.MaxName)
+		invalid = append(invalid, invalidName...)
 	}
-	if account.Name == "" {
+	if account.Name == "" && len(invalid) == 0 {
 		invalid = append(invalid, ship.FieldError{Pointer: "/name", Code: "required", Detail: "is required"})
 	}
 
@@ -104,6 +106,10 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 	if err != nil {
 		return "", APIKey{}, err
 	}
+	name, invalid := ship.CheckText("/name", in.Name, ship.MaxName)
+	if len(invalid) > 0 {
+		return "", APIKey{}, ship.InvalidFields(invalid)
+	}
 
 	if len(in.Scopes) == 0 {
 		in.Scopes = []string{"*"}
@@ -127,7 +133,7 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 		Tenant:     ship.Tenant{Account: in.Account, Livemode: in.Livemode},
 		Hash:       key.Hash(),
 		Hint:       key.Hint(),
-		Name:       in.Name,
+		Name:       name,
 		Scopes:     in.Scopes,
 		Networks:   in.Networks,
 		ExpiresAt:  in.ExpiresAt,

@@ -24,7 +24,7 @@ type shape struct {
 	min, max   *float64
 	above      *float64
 	minLength  int
-	maxLength  int // -1 for none
+	maxLength  int // maxText unless the schema says otherwise
 	minCount   int
 	maxCount   int // -1 for none
 	enum       []string
@@ -67,7 +67,7 @@ func shapeOf(registry huma.Registry, schema *huma.Schema, names func(*huma.Schem
 		above:     schema.ExclusiveMinimum,
 		format:    schema.Format,
 		minLength: valueOr(schema.MinLength, 0),
-		maxLength: valueOr(schema.MaxLength, -1),
+		maxLength: valueOr(schema.MaxLength, maxText),
 		maxCount:  -1,
 	}
 
@@ -119,6 +119,10 @@ func (s *shape) addMembers(registry huma.Registry, schema *huma.Schema, names fu
 }
 
 const maxMetadataName = 500
+
+// maxText is the longest text, in characters, of a field whose schema has no
+// limit of its own.
+const maxText = 10_000
 
 // valueOr returns *p, or fallback if p is nil.
 func valueOr(p *int, fallback int) int {

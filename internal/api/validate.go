@@ -242,7 +242,7 @@ func (v *validator) checkText(node int, s *shape) {
 		v.add("required", "may not be empty")
 	case runes < s.minLength:
 		v.add("too_short", "must have at least "+strconv.Itoa(s.minLength)+" characters")
-	case s.maxLength >= 0 && runes > s.maxLength:
+	case runes > s.maxLength:
 		v.add("too_long", "must have at most "+strconv.Itoa(s.maxLength)+" characters")
 	case s.enum != nil && !s.allows(text):
 		v.addSuggestion("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))

@@ -71,7 +71,7 @@ func (s *scanner) scanEscape() bool {
 	case !ok:
 		return s.fail("syntax", "a string contains an invalid escape sequence")
 	case unit == 0:
-		return s.fail("nul_character", "a string contains the character U+0000") // Postgres cannot store it
+		return s.fail("nul_character", "contains the character U+0000; remove it") // Postgres cannot store it
 	case unit < 0xd800 || unit > 0xdfff:
 		s.pos += 6
 		return true

@@ -20,8 +20,8 @@ const (
 // as a tape that is valid as long as src is. It refuses what readers of JSON
 // understand differently: repeated names, names that differ only in case,
 // broken UTF-8, lone surrogates, U+0000, numbers beyond a float, and texts that
-// are too deep or too long. The error is Invalid with code malformed_json and,
-// where possible, points at the place.
+// are too deep or too long. The error is Invalid with code malformed_json, or
+// validation_failed for U+0000, and points at the place where that is possible.
 func ParseJSON(src []byte) (*Document, error) {
 	s := scanners.Get().(*scanner)
 	s.tape = Document{src: src, nodes: s.tape.nodes[:0], scanner: s}
@@ -39,11 +39,16 @@ func ParseJSON(src []byte) (*Document, error) {
 		s.fail("trailing_data", "there is data after the end of the JSON value")
 	}
 
-	err := &ship.Error{
-		Kind:    ship.Invalid,
-		Code:    "malformed_json",
-		Message: "the JSON body is not valid: " + s.detail,
-		Fields:  []ship.FieldError{{Pointer: s.pointer(), Code: s.code, Detail: s.detail}},
+	// U+0000 is valid JSON, but no field takes it.
+	fields := []ship.FieldError{{Pointer: s.pointer(), Code: s.code, Detail: s.detail}}
+	err := ship.InvalidFields(fields)
+	if s.code != "nul_character" {
+		err = &ship.Error{
+			Kind:    ship.Invalid,
+			Code:    "malformed_json",
+			Message: "the JSON body is not valid: " + s.detail,
+			Fields:  fields,
+		}
 	}
 	s.tape.Release()
 	return nil, err

@@ -41,8 +41,12 @@ func TestParseJSONRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := ParseJSON([]byte(tc.src))
 			e, ok := errors.AsType[*ship.Error](err)
-			if !ok || e.Kind != ship.Invalid || e.Code != "malformed_json" {
-				t.Fatalf("err = %v, want malformed_json", err)
+			code := "malformed_json"
+			if tc.code == "nul_character" {
+				code = "validation_failed" // it is valid JSON
+			}
+			if !ok || e.Kind != ship.Invalid || e.Code != code {
+				t.Fatalf("err = %v, want %s", err, code)
 			}
 			if f := e.Fields[0]; f.Code != tc.code || f.Pointer != tc.pointer {
 				t.Errorf("%s at %q, want %s at %q", f.Code, f.Pointer, tc.code, tc.pointer)

@@ -201,6 +201,19 @@ func (c *checker) dimensions(pointer string, d Dimensions, units Units) Dimensio
 	return d
 }
 
+// MaxName is the longest name of an account, a key or a connection, in
+// characters.
+const MaxName = 100
+
+// CheckText returns a text that is typed once and shown in many places, such as
+// a name: without the spaces around it, and with what is invalid in it. It may
+// be empty.
+func CheckText(pointer, text string, limit int) (string, []FieldError) {
+	c := checker{}
+	text = c.text(pointer, text, limit, false)
+	return text, c.errors
+}
+
 // CheckBox returns a saved box's name and sides as stored, or an Invalid error
 // that lists the invalid ones.
 func CheckBox(name string, d Dimensions, units Units) (string, Dimensions, error) {

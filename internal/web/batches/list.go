@@ -5,7 +5,6 @@ package batches
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -151,12 +150,10 @@ func upload(v *site.Visit, field string) (name string, data []byte, err error) {
 		return ship.InvalidFields([]ship.FieldError{{Pointer: "/" + field, Code: "invalid", Detail: detail}})
 	}
 
-	// One byte more than allowed is read, so that the service can reject a file
-	// that is too large.
 	file, header, err := v.Request.FormFile(field)
 	if err == nil {
 		defer file.Close()
-		data, err = io.ReadAll(io.LimitReader(file, batch.MaxBytes+1))
+		data, err = site.ReadFile(file, header)
 	}
 
 	switch _, isTooLarge := errors.AsType[*http.MaxBytesError](err); {

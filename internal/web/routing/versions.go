@@ -31,11 +31,7 @@ func getPublish(v *site.Visit) error {
 
 // publishRules handles POST /app/{account}/{mode}/routing/publish.
 func publishRules(v *site.Visit) error {
-	note := v.Form("note")
-	if runes := []rune(note); len(runes) > maxNote {
-		note = string(runes[:maxNote]) // a cut between bytes could split a character
-	}
-
+	note := readNote(v)
 	ctx := v.Audited("routing.published", "", map[string]string{"note": note})
 	_, err := v.Rules.Publish(ctx, rulebook.PublishInput{Tenant: v.Tenant(), Note: note, Mark: v.Form("mark")})
 	if found, fixable := site.ProblemsOf(err); fixable {
@@ -59,6 +55,15 @@ func publishRules(v *site.Visit) error {
 
 // maxNote is the longest note, in characters.
 const maxNote = 500
+
+// readNote returns the note of a form, shortened if it is too long.
+func readNote(v *site.Visit) string {
+	note := v.Form("note")
+	if runes := []rune(note); len(runes) > maxNote {
+		note = string(runes[:maxNote]) // a cut between bytes could split a character
+	}
+	return note
+}
 
 // historyView is the list of versions.
 type historyView struct {
@@ -265,7 +270,7 @@ func rollBack(v *site.Visit) error {
 
 	number := page.Version.Version
 	ctx := v.Audited("routing.rolled_back", "", map[string]string{"to": strconv.Itoa(number)})
-	_, err = v.Rules.RollBack(ctx, v.Tenant(), number, v.Form("note"))
+	_, err = v.Rules.RollBack(ctx, v.Tenant(), number, readNote(v))
 
 	// Old rules can name services or accounts that no longer exist.
 	if found, fixable := site.ProblemsOf(err); fixable {

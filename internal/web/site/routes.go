@@ -80,8 +80,7 @@ func (s *Dashboard) serve(rt Route) http.HandlerFunc {
 		v := &Visit{Dashboard: s, Writer: w, Request: r, rt: rt}
 		err := v.admit()
 		if err == nil {
-			v.admitted = true
-			err = rt.Handle(v)
+			err = v.handle()
 		}
 
 		// keepForm comes first: a redirect to the sign-in page would lose what
@@ -92,8 +91,20 @@ func (s *Dashboard) serve(rt Route) http.HandlerFunc {
 	}
 }
 
+// handle reads the request and carries it out.
+func (v *Visit) handle() error {
+	if err := v.checkText(); err != nil {
+		return err
+	}
+	v.admitted = true
+	return v.rt.Handle(v)
+}
+
 // admit finds out who asks, in which account and mode, and whether they may.
 func (v *Visit) admit() error {
+	if code, _ := textProblem("", v.Request.URL.Path); code != "" {
+		return ErrNoPage
+	}
 	v.Request.Body = http.MaxBytesReader(v.Writer, v.Request.Body, cmp.Or(v.rt.MaxBytes, MaxForm))
 	if v.rt.isOfAccount() {
 		mode := v.Request.PathValue("mode")

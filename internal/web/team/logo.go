@@ -2,10 +2,8 @@ package team
 
 import (
 	"errors"
-	"io"
 	"net/http"
 
-	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -23,7 +21,7 @@ func changeLogo(v *site.Visit) error {
 		return v.Redirect(v.To("settings"), "removed")
 	}
 
-	file, err := logoFile(v, "logo", account.MaxLogoBytes)
+	file, err := logoFile(v, "logo")
 	if err == nil {
 		err = v.Account.SetLogo(v.Audited("settings.logo_changed", "", nil), id, file)
 	}
@@ -36,11 +34,9 @@ func changeLogo(v *site.Visit) error {
 	return v.Redirect(v.To("settings"), "saved")
 }
 
-// logoFile reads an uploaded file, at most one byte over the limit of it. That
-// byte is enough for the service to reject the file. Without a file it returns
-// nil.
-func logoFile(v *site.Visit, name string, limit int64) ([]byte, error) {
-	file, _, err := v.Request.FormFile(name)
+// logoFile reads an uploaded file. Without a file it returns nil.
+func logoFile(v *site.Visit, name string) ([]byte, error) {
+	file, header, err := v.Request.FormFile(name)
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return make([]byte, tooLarge.Limit), nil // the service rejects it, with its own message
 	}
@@ -52,5 +48,5 @@ func logoFile(v *site.Visit, name string, limit int64) ([]byte, error) {
 	}
 	defer file.Close()
 
-	return io.ReadAll(io.LimitReader(file, limit+1))
+	return site.ReadFile(file, header)
 }
