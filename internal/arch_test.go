@@ -21,6 +21,7 @@ const module = "github.com/waybillhq/waybill/"
 // before a pattern: carriers and their emulators have one floor each.
 var floors = [][]string{
 	{"ship", "config", "seal", "emulator", "failpoint", "coalesce", "pdfium", "member/oidctest"},
+	{"budget", "csvtext"},
 	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},

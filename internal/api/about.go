@@ -50,7 +50,7 @@ var abouts = map[string]string{
 		"`notes` explains the limits of the figures. An account can run one simulation at a time.",
 	"listRoutingVariables": "Lists the variables that conditions can use, each with its type and an example, for use in editors. Names, streets, phone numbers and e-mail addresses are not available to conditions.",
 	"importRateSheet": "Validates a rate sheet and activates it, replacing the one with the same name: from now on, prices for the carrier account come from the sheet instead of the carrier. Its offers have `source: sheet`.\n\n" +
-		"A sheet is one CSV text of sections: `[sheet]` with currency and units, `[services]`, `[zones]`, `[rates]`, and where needed `[surcharges]`, `[fuel]` and others. Errors are listed line by line. A request can have up to 16 MiB, and a sheet up to 10 MB.",
+		"A sheet is one CSV text of sections: `[sheet]` with currency and units, `[services]`, `[zones]`, `[rates]`, and where needed `[surcharges]`, `[fuel]` and others. Errors are listed line by line. A request can have up to 6 MiB, and a sheet up to 4 MB, 50,000 rows and 100,000 prices.",
 	"listRateSheets":  "Lists the active rate sheets by name, without their text.",
 	"getRateSheet":    "Returns a rate sheet with its text; `version` selects an earlier version, even of a sheet that was removed.",
 	"removeRateSheet": "Removes a rate sheet: prices come from its carrier again. Its versions are kept.",

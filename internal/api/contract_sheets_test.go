@@ -135,10 +135,10 @@ func TestContractALargeRateSheetIsTaken(t *testing.T) {
 	if one, _ := c.do(http.StatusOK, "GET", "/v1/rate-sheets/large", ""); one["csv"] != csv {
 		t.Error("its text came back another")
 	}
-	if p, _ := c.do(http.StatusRequestEntityTooLarge, "PUT", "/v1/rate-sheets/large", sheetBody("ups", strings.Repeat(" ", 16<<20))); p["code"] != "body_too_large" {
-		t.Errorf("17 MB: %v", p)
+	if p, _ := c.do(http.StatusRequestEntityTooLarge, "PUT", "/v1/rate-sheets/large", sheetBody("ups", strings.Repeat(" ", 6<<20))); p["code"] != "body_too_large" {
+		t.Errorf("over 6 MiB: %v", p)
 	}
-	if p, _ := c.do(http.StatusUnprocessableEntity, "PUT", "/v1/rate-sheets/large", sheetBody("ups", sheetExample+strings.Repeat(" ", 10_000_000))); wrongAt(p)["/csv"] != "too_long" {
-		t.Errorf("over 10 MB: %v", p)
+	if p, _ := c.do(http.StatusUnprocessableEntity, "PUT", "/v1/rate-sheets/large", sheetBody("ups", sheetExample+strings.Repeat(" ", 4_000_000))); wrongAt(p)["/csv"] != "too_long" {
+		t.Errorf("over 4 MB: %v", p)
 	}
 }

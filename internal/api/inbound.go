@@ -31,7 +31,7 @@ func (s *server) receivePush(w http.ResponseWriter, r *http.Request) {
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, pushLimit))
 	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
-		httpkit.Fail(w, r, ship.Coded(ship.Invalid, "body_too_large", "the request body exceeds the size limit"))
+		httpkit.Fail(w, r, ship.Coded(ship.Invalid, "body_too_large", "the request body is larger than %d bytes", pushLimit))
 		return
 	}
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 
 // maxSheetBody is the largest request with a rate sheet, in bytes: the largest
 // sheet, and what escaping its quotes and line ends in JSON adds.
-const maxSheetBody = 16 << 20
+const maxSheetBody = 6 << 20
 
 // sheetInput is the body of PUT /v1/rate-sheets/{name}.
 type sheetInput struct {
 	Carrier      string `json:"carrier" minLength:"1" maxLength:"50" example:"ups" doc:"The carrier whose prices these are."`
 	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"The carrier account that the prices are for; if omitted, every account with the carrier that has no sheet of its own."`
-	CSV          string `json:"csv" minLength:"1" maxLength:"10000000" doc:"The sheet as CSV: sections for the currency and units, services, zones, prices, surcharges and fuel."`
+	CSV          string `json:"csv" minLength:"1" maxLength:"4000000" doc:"The sheet as CSV: sections for the currency and units, services, zones, prices, surcharges and fuel."`
 }
 
 type sheetShown struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -11,15 +12,17 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/waybillhq/waybill/internal/csvtext"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // The limits of a file.
 const (
-	MaxBytes   = 5 << 20
-	MaxRows    = 2000
-	maxColumns = 100
-	maxCell    = 2000 // characters; more than any field takes
+	MaxBytes    = 5 << 20
+	MaxRows     = 2000
+	maxRowBytes = 64_000
+	maxColumns  = 100
+	maxCell     = 2000 // characters; more than any field takes
 )
 
 // A File is a CSV file that was read: its titles, and its lines with as many
@@ -38,13 +41,9 @@ func Read(data []byte) (File, error) {
 		return File{}, err
 	}
 
-	// Lines may have fewer cells than there are titles, and quotation marks may
-	// stand inside of cells.
-	records := csv.NewReader(strings.NewReader(text))
-	records.Comma = separator(text)
-	records.FieldsPerRecord = -1
+	// Quotation marks may stand inside of cells.
+	records := csvtext.NewReader(text, separator(text), maxRowBytes)
 	records.LazyQuotes = true
-	records.ReuseRecord = true
 
 	var file File
 	for {
@@ -52,9 +51,14 @@ func Read(data []byte) (File, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if tooLong, ok := errors.AsType[*csvtext.TooLongError](err); ok {
+			return File{}, invalidFile(fmt.Sprintf("line %d has more than %d bytes: check its quotation marks, or remove the columns that you do not need", tooLong.Line, maxRowBytes))
+		}
+		if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
+			return File{}, invalidFile("line " + strconv.Itoa(parseError.StartLine) + " is not valid CSV: check its quotation marks")
+		}
 		if err != nil {
-			line, _ := records.FieldPos(0)
-			return File{}, invalidFile("line " + strconv.Itoa(line) + " is not valid CSV: check its quotation marks")
+			return File{}, invalidFile("the file is not valid CSV: check its quotation marks")
 		}
 		if err := file.add(record); err != nil {
 			return File{}, err
@@ -73,24 +77,33 @@ func (f *File) add(record []string) error {
 		return nil
 	}
 
+	if f.Header == nil && len(record) > maxColumns {
+		return invalidFile("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove the ones you do not need")
+	}
+
+	// Cells beyond the titles mean nothing.
+	if f.Header != nil {
+		record = record[:min(len(record), len(f.Header))]
+	}
 	line := make([]string, max(len(f.Header), len(record)))
 	for i, cell := range record {
 		cell = strings.TrimSpace(cell)
 		if utf8.RuneCountInString(cell) > maxCell {
-			return invalidFile("line " + strconv.Itoa(len(f.Lines)+2) + " has a cell of more than " + strconv.Itoa(maxCell) + " characters")
+			return invalidFile("line " + strconv.Itoa(len(f.Lines)+2) + " has a cell of more than " + strconv.Itoa(maxCell) + " characters: shorten it")
 		}
-		line[i] = strings.ReplaceAll(cell, "\x00", "") // Postgres stores no NUL
+		if strings.Contains(cell, "\x00") { // Postgres stores none
+			return invalidFile("line " + strconv.Itoa(len(f.Lines)+2) + " contains a NUL character: save the file as CSV in UTF-8")
+		}
+		line[i] = cell
 	}
 
 	switch {
-	case f.Header == nil && len(line) > maxColumns:
-		return invalidFile("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove the ones you do not need")
 	case f.Header == nil:
 		f.Header = line
 	case len(f.Lines) == MaxRows:
 		return invalidFile("the file has more than " + strconv.Itoa(MaxRows) + " orders: split it into several files")
 	default:
-		f.Lines = append(f.Lines, line[:len(f.Header)])
+		f.Lines = append(f.Lines, line)
 	}
 	return nil
 }
@@ -103,44 +116,52 @@ func invalidFile(text string) error {
 var western = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
 // decode returns the bytes as text.
-func decode(data []byte) (string, error) {
+func decode(data []byte) ([]byte, error) {
 	switch {
 	case len(data) == 0:
-		return "", invalidFile("the file is empty")
+		return nil, invalidFile("the file is empty")
 	case len(data) > MaxBytes:
-		return "", invalidFile("the file is larger than 5 MB: split it into several files")
+		return nil, invalidFile("the file is larger than 5 MB: split it into several files")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return "", invalidFile("this is a spreadsheet file: save it as CSV first")
+		return nil, invalidFile("this is a spreadsheet file: save it as CSV first")
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return "", invalidFile("the file is encoded in UTF-16: save it as CSV in UTF-8")
+		return nil, invalidFile("the file is encoded in UTF-16: save it as CSV in UTF-8")
 	}
 
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if utf8.Valid(data) {
-		return string(data), nil
+		return data, nil
 	}
 
 	// Text that is not UTF-8 is taken for the Western code page, in which every
 	// byte is a character.
-	var text strings.Builder
+	size := 0
 	for _, b := range data {
-		character := rune(b)
-		if b >= 0x80 && b < 0xa0 {
-			character = western[b-0x80]
-		}
-		text.WriteRune(character)
+		size += utf8.RuneLen(westernRune(b))
 	}
-	return text.String(), nil
+	text := make([]byte, 0, size)
+	for _, b := range data {
+		text = utf8.AppendRune(text, westernRune(b))
+	}
+	return text, nil
+}
+
+// westernRune is the character of a byte of the Western code page.
+func westernRune(b byte) rune {
+	if b >= 0x80 && b < 0xa0 {
+		return western[b-0x80]
+	}
+	return rune(b)
 }
 
 // separator is the character between the titles: the most frequent candidate.
-func separator(text string) rune {
-	titles, _, _ := strings.Cut(text, "\n")
+func separator(text []byte) rune {
+	titles, _, _ := bytes.Cut(text, []byte("\n"))
 
 	best := ','
 	most := 0
 	for _, candidate := range []rune{',', ';', '\t'} {
-		if n := strings.Count(titles, string(candidate)); n > most {
+		if n := bytes.Count(titles, []byte(string(candidate))); n > most {
 			best = candidate
 			most = n
 		}

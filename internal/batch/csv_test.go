@@ -40,6 +40,10 @@ func TestFilesThatCannotBeReadSayWhatToDo(t *testing.T) {
 		"order\n" + strings.Repeat("x", 3000) + "\n":        "cell",
 		strings.Repeat("a,", 101) + "a\n1\n":                "columns",
 		"order\n" + strings.Repeat("x\n", batch.MaxBytes/2): "5 MB",
+		strings.Repeat(",", batch.MaxBytes):                 "64000 bytes",
+		"order\n" + strings.Repeat(",", batch.MaxBytes-6):   "64000 bytes",
+		`"` + strings.Repeat("\n\",\"", 1_000_000):          "64000 bytes",
+		"order\na\x00b\n": "NUL",
 	} {
 		_, err := batch.Read([]byte(text))
 		if ship.KindOf(err) != ship.Invalid {

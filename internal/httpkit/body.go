@@ -45,11 +45,16 @@ func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, bu
 	// connection cannot be used for another request.
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
-		return tooLarge()
+		return tooLarge(limit)
+	}
+
+	// A buffer that grows on the way leaves as much garbage as it holds.
+	if r.ContentLength > 0 {
+		buffer.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return tooLarge()
+			return tooLarge(limit)
 		}
 		return ship.Coded(ship.Invalid, "malformed_json", "the request body could not be read completely; send it again")
 	}
@@ -68,8 +73,8 @@ func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, bu
 	return err
 }
 
-func tooLarge() error {
-	return ship.Coded(ship.Invalid, "body_too_large", "the request body exceeds the size limit")
+func tooLarge(limit int64) error {
+	return ship.Coded(ship.Invalid, "body_too_large", "the request body is larger than %d bytes; send less in one request", limit)
 }
 
 // isJSON reports whether the content type is JSON in UTF-8.

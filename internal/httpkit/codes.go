@@ -64,7 +64,7 @@ var Codes = []Code{
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Start again without `after`."},
 	{"gone", http.StatusGone, "Gone", "The resource existed and was permanently removed."},
 
-	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body is larger than 256 KiB, or than 16 MiB for a rate sheet."},
+	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body is larger than 256 KiB, or than 6 MiB for a rate sheet. `detail` has the limit. Send less in one request."},
 	{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported media type", "Send JSON with `Content-Type: application/json`."},
 
 	{"validation_failed", http.StatusUnprocessableEntity, "Validation failed", "`errors` lists each invalid field or parameter with its own code."},
@@ -88,7 +88,7 @@ var Codes = []Code{
 	{"internal_error", http.StatusInternalServerError, "Internal error", "Something failed inside the service. If it happens again, report the request id."},
 
 	{"carrier_unavailable", http.StatusServiceUnavailable, "Carrier unavailable", "The carrier did not answer, and nothing was bought. Send the same request again with the same `Idempotency-Key`."},
-	{"service_unavailable", http.StatusServiceUnavailable, "Service unavailable", "The service is temporarily unavailable. Send the same request again."},
+	{"service_unavailable", http.StatusServiceUnavailable, "Service unavailable", "The service is temporarily unavailable, or is busy with as many files, back-tests and labels as fit into its memory. Wait for the number of seconds in `Retry-After` and send the same request again."},
 	{"timeout", http.StatusServiceUnavailable, "Timeout", "The request took longer than 30 seconds. Send it again with the same `Idempotency-Key`."},
 	{"outcome_unknown", http.StatusServiceUnavailable, "Outcome unknown", "The operation may have succeeded. Check before you repeat it, or send it again with the same `Idempotency-Key`."},
 }

@@ -153,6 +153,9 @@ func (s *Service) ImportSheet(ctx context.Context, t ship.Tenant, in SheetInput)
 	if err := s.checkServices(t, in.Carrier, parsed); err != nil {
 		return Sheet{}, err
 	}
+	if err := s.checkTotal(ctx, t, in, parsed); err != nil {
+		return Sheet{}, err
+	}
 
 	row := store.RateSheet{
 		Name:       in.Name,
@@ -185,6 +188,46 @@ func (s *Service) ImportSheet(ctx context.Context, t ship.Tenant, in SheetInput)
 
 	s.forget(t)
 	return Sheet{row, parsed}, nil
+}
+
+// The limits of all sheets of a tenant in effect: a purchase may read all of
+// them.
+const (
+	maxTexts  = 12_000_000 // bytes of CSV
+	maxMemory = 24 << 20   // bytes once they are parsed
+)
+
+// checkTotal rejects a sheet that is too much together with the tenant's
+// others. Two imports at the same moment may exceed the limits by one sheet.
+func (s *Service) checkTotal(ctx context.Context, t ship.Tenant, in SheetInput, parsed sheet.Sheet) error {
+	rows, err := s.Store.RateSheets(ctx, t, false)
+	if err != nil {
+		return err
+	}
+
+	// One is read at a time, because all of them may be too much.
+	text := len(in.CSV)
+	memory := parsed.MemoryBytes()
+	for _, row := range rows {
+		if row.Name == in.Name {
+			continue // it is replaced
+		}
+		other, err := s.Sheet(ctx, t, row.Name, row.Version)
+		if err != nil {
+			return err
+		}
+		text += len(other.CSV)
+		memory += other.Parsed.MemoryBytes()
+	}
+
+	if text <= maxTexts && memory <= maxMemory {
+		return nil
+	}
+	return ship.InvalidFields([]ship.FieldError{{
+		Pointer: "/csv",
+		Code:    "too_large",
+		Detail:  fmt.Sprintf("is too large together with the other rate sheets: at most %d MB of text, or about 200,000 areas, can be active; remove a sheet that is no longer used first", maxTexts/1_000_000),
+	}})
 }
 
 func (s *Service) checkSheetInput(ctx context.Context, t ship.Tenant, in SheetInput) error {

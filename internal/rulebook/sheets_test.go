@@ -1,9 +1,11 @@
 package rulebook_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -84,5 +86,33 @@ func TestARateSheetThatCannotBeBoughtByIsRefused(t *testing.T) {
 	}
 	if list, err := b.Sheets(t.Context(), b.tenant); err != nil || len(list) != 1 || list[0].Version != 1 {
 		t.Errorf("sheets are %+v, %v", list, err)
+	}
+}
+
+// TestSheetsOfATenantAreBoundedTogether imports large sheets for one carrier
+// after the other: a purchase would read all of them at once.
+func TestSheetsOfATenantAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	comments := strings.Repeat("# x\n", 970_000)
+	for i, spec := range sandbox.Specs()[:4] {
+		input := rulebook.SheetInput{
+			Name:    "large-" + strconv.Itoa(i),
+			Carrier: spec.Name,
+			CSV:     strings.ReplaceAll(contract, "ground", spec.Services[0].Code) + comments,
+		}
+		_, err := b.ImportSheet(t.Context(), b.tenant, input)
+		if i < 3 && err != nil {
+			t.Fatalf("sheet %d: %v", i, err)
+		}
+		if i == 3 && (ship.KindOf(err) != ship.Invalid || !strings.Contains(asError(t, err).Fields[0].Detail, "12 MB")) {
+			t.Errorf("the fourth: %v", err)
+		}
+	}
+
+	// One takes the place of another of its name.
+	again := rulebook.SheetInput{Name: "large-0", Carrier: sandbox.Specs()[0].Name, CSV: strings.ReplaceAll(contract, "ground", sandbox.Specs()[0].Services[0].Code) + comments}
+	if _, err := b.ImportSheet(t.Context(), b.tenant, again); err != nil {
+		t.Errorf("again: %v", err)
 	}
 }

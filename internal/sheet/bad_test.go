@@ -171,17 +171,25 @@ func TestASheetThatIsTooLargeIsRefused(t *testing.T) {
 		text []byte
 		want string
 	}{
-		{bytes.Repeat([]byte("#\n"), sheet.MaxBytes/2+1), "larger than 10 MB"},
+		{bytes.Repeat([]byte("#\n"), sheet.MaxBytes/2+1), "larger than 4 MB"},
 		{[]byte(good + "[surcharges]\nsurcharge,amount\n" + numbered(10_000, "S%d,1.00\n")), "more than 500 different surcharges"},
 		{[]byte(good + "[services]\nservice\n" + numbered(10_000, "s%d\n")), "more than 100 services"},
-		{[]byte(good + "[zones]\nzone,country\n" + numbered(20_000, "z%d,US\n")), "more than 10000 zones"},
-		{[]byte(good + "[zones]\nzone,country,zip,from country,from zip\n3,DE," + numbered(1000, "%05d|") + ",DE," + numbered(1000, "%05d|")), "more than 200000 areas"},
-		{[]byte(good + "[zones]\nzone,country\n3," + numbered(300_000, "Q%d ")), "is not a two-letter country code"},
-		{[]byte(good + "[zones]\nzone,country,state\n3,US," + numbered(300_000, "Q%d|")), "US has no state"},
+		{[]byte(good + "[zones]\nzone,country\n" + numbered(20_000, "z%d,US\n")), "more than 2000 zones"},
+		{[]byte(good + "[zones]\nzone,country,zip,from country,from zip\n3,DE," + numbered(1000, "%05d|") + ",DE," + numbered(1000, "%05d|")), "more than 50000 areas"},
+		{[]byte(good + "[zones]\nzone,country\n3," + numbered(10_000, "Q%d ")), "is not a two-letter country code"},
+		{[]byte(good + "[zones]\nzone,country,state\n3,US," + numbered(10_000, "Q%d|")), "US has no state"},
 		// A surcharge whose zones would be repeated for each of its areas.
-		{[]byte(good + "[rates]\nservice,zone,up to,price\n" + numbered(5000, "ground,z%d,1,1.00\n") +
-			"[surcharges]\nsurcharge,amount,zone,country,zip\nX,1.00," + numbered(5000, "z%d ") + ",US," + numbered(9000, "%05d|")), "too large once normalized"},
-		{[]byte(good + "[fuel]\nfrom,percent\n" + strings.Repeat("2026-02-01,1\n", sheet.MaxRows)), "more than 200000 rows"},
+		{[]byte(good + "[rates]\nservice,zone,up to,price\n" + numbered(1500, "ground,z%d,1,1.00\n") +
+			"[surcharges]\nsurcharge,amount,zone,country,zip\nX,1.00," + numbered(1500, "z%d ") + ",US," + numbered(9000, "%05d|")), "too large with one area in each row"},
+		{[]byte(good + "[transit]\nservice,zone,days\n" + strings.Repeat("ground,1,2\n", sheet.MaxRows)), "more than 50000 rows"},
+		{[]byte(good + "[fuel]\nfrom,percent,service\n" + strings.Repeat("2026-02-01,1,ground express\n", sheet.MaxFuel)), "more than 5000 fuel surcharges"},
+		{[]byte(good + "[rates]\nservice,up to," + numbered(100, "zone z%d,") + "\n" + numbered(1001, "ground,%d.5"+strings.Repeat(",1.00", 100)+"\n")), "more than 100000 prices"},
+		{[]byte(good + "[rates]\nservice,up to," + numbered(300, "zone z%d,") + "\n" + numbered(90, "s%d,1"+strings.Repeat(",1", 300)+"\n")), "more than 20000 zones in total"},
+		{[]byte(good + "[transit]\nservice," + numbered(300, "zone z%d,") + "\n" + numbered(90, "s%d"+strings.Repeat(",1", 300)+"\n")), "more than 20000 zones in total"},
+		{[]byte(good + strings.Repeat(",", sheet.MaxBytes-len(good))), "more than 100000 bytes"},
+		{[]byte(good + `"` + strings.Repeat("\n\",\"", 500_000)), "more than 100000 bytes"},
+		{[]byte(good + `"` + strings.Repeat("x", 1_000_000)), "more than 100000 bytes"},
+		{[]byte(good + "# \x00\n"), "contains a NUL character"},
 	} {
 		if _, err := sheet.Parse(c.text); err == nil || !strings.Contains(fmt.Sprint(sheet.Problems(sheet.ProblemsOf(err)), err), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)

@@ -16,8 +16,12 @@ const maxCellAmount = 1_000_000_000_000
 
 // quoteCell shows a short piece of the sheet.
 func quoteCell(s string) string {
-	if utf8.RuneCountInString(s) > 30 {
-		s = string([]rune(s)[:30]) + "..."
+	count := 0
+	for at := range s {
+		if count++; count > 30 {
+			s = s[:at] + "..."
+			break
+		}
 	}
 	return strconv.Quote(s)
 }
@@ -57,7 +61,7 @@ func (r *row) readZone(column, name string) (id int, ok bool) {
 	case !isName(name, "-_.", 20):
 		r.fail(column, "invalid", "", "a zone name is up to 20 letters, digits, periods and hyphens, without spaces")
 	case len(r.p.zones.list) >= MaxZones && !r.p.zones.has(name):
-		r.fail(column, "too_large", "", "the sheet has more than %d zones", MaxZones)
+		r.fail(column, "too_large", "", "the sheet has more than %d zones: use fewer zones", MaxZones)
 	default:
 		return r.p.zones.idOf(name, r.line), true
 	}
@@ -72,7 +76,7 @@ func (r *row) readService(column, code string) (id int, ok bool) {
 	case !isName(code, "-_", 50) || strings.ToLower(code) != code:
 		r.fail(column, "invalid", suggestCode(code), "a service code is lower-case letters, digits and underscores; its display name belongs in [services]")
 	case len(r.p.services.list) >= MaxServices && !r.p.services.has(code):
-		r.fail(column, "too_large", "", "the sheet has more than %d services", MaxServices)
+		r.fail(column, "too_large", "", "the sheet has more than %d services: remove those that you do not use", MaxServices)
 	default:
 		return r.p.services.idOf(code, r.line), true
 	}
@@ -188,32 +192,39 @@ func (r *row) readCountry(column, cell string) (string, bool) {
 	return "", false
 }
 
+// maxStates is how many spellings of states are remembered.
+const maxStates = 5000
+
 // readState reads a state of the country.
 func (r *row) readState(column, country, cell string) (string, bool) {
 	// Looking a state up takes time. Once no more problems are reported, the
 	// row is only marked as bad.
-	known, ok := r.p.states[[2]string{country, cell}]
+	state, ok := r.p.states[[2]string{country, cell}]
 	if !ok && r.p.problemCount > MaxProblems {
 		r.bad = true
 		return "", false
 	}
 
 	if !ok {
-		var invalid []ship.FieldError
-		known, invalid = ship.Address{Country: country, State: cell}.Normalize("")
+		address, invalid := ship.Address{Country: country, State: cell}.Normalize("")
 		for _, field := range invalid {
 			if field.Pointer == "/state" {
 				r.fail(column, "unknown", field.Suggestion, "%s has no state %s", country, quoteCell(cell))
 				return "", false
 			}
 		}
-		r.p.states[[2]string{country, strings.Clone(cell)}] = known
+
+		// A state can be spelled in more ways than are worth remembering.
+		state = strings.Clone(address.State)
+		if len(r.p.states) < maxStates {
+			r.p.states[[2]string{country, strings.Clone(cell)}] = state
+		}
 	}
 
 	// A state with a comma or a bar could not be written in a list.
-	if known.State == "" || strings.ContainsAny(known.State, ",|") {
+	if state == "" || strings.ContainsAny(state, ",|") {
 		r.fail(column, "unknown", "", "%s has no state %s", country, quoteCell(cell))
 		return "", false
 	}
-	return strings.Clone(known.State), true
+	return state, true
 }

@@ -36,13 +36,13 @@ func Parse(csv []byte) (Sheet, error) {
 }
 
 // smallSheet is the size of a text whose normal form cannot reach the limits.
-const smallSheet = 8_000
+const smallSheet = 500
 
 // checkNormalForm makes sure that the normal form of a sheet is within the
 // limits of a sheet.
 func (p *parser) checkNormalForm(sheet *Sheet) {
-	if w := sheet.write(); len(w.out) > MaxBytes || w.rows > MaxRows {
-		p.fail(0, "", "too_large", "", "the sheet is too large once normalized: %d rows, %d bytes", w.rows, len(w.out))
+	if w := sheet.write(false); w.out.size > MaxBytes || w.rows > MaxRows {
+		p.fail(0, "", "too_large", "", "the sheet is too large with one area in each row: more than %d rows or %d bytes; combine areas into ranges or prefixes", MaxRows, MaxBytes)
 	}
 }
 
@@ -69,23 +69,24 @@ type parser struct {
 	skip        bool // the section cannot be understood
 	rows        int
 
-	set        map[string]int // the lines of the settings that were given
-	points     int            // the first line with a decimal point
-	commas     int            // the first line with a decimal comma
-	mixed      bool           // both, and reported
-	zones      names
-	services   names
-	declared   []declared
-	lanes      []lane
-	drafts     map[[2]int]*draft // by service and zone
-	prices     int
-	days       map[[2]int]transit
-	fuel       []fuelRow
-	surcharges []*surchargeDraft
-	steps      int                        // of all surcharges
-	areas      int                        // of all surcharges
-	digits     map[string]int             // zipDigits of the countries seen
-	states     map[[2]string]ship.Address // normalized, by country and cell
+	set              map[string]int // the lines of the settings that were given
+	points           int            // the first line with a decimal point
+	commas           int            // the first line with a decimal comma
+	mixed            bool           // both, and reported
+	zones            names
+	services         names
+	declared         []declared
+	lanes            []lane
+	drafts           map[[2]int]*draft // by service and zone
+	prices           int
+	hasTooManyTables bool // and it was reported
+	days             map[[2]int]transit
+	fuel             []fuelRow
+	surcharges       []*surchargeDraft
+	steps            int                  // of all surcharges
+	areas            int                  // of all surcharges
+	digits           map[string]int       // zipDigits of the countries seen
+	states           map[[2]string]string // normalized, by country and cell
 }
 
 func newParser() *parser {
@@ -96,7 +97,7 @@ func newParser() *parser {
 		drafts:   map[[2]int]*draft{},
 		days:     map[[2]int]transit{},
 		digits:   map[string]int{},
-		states:   map[[2]string]ship.Address{},
+		states:   map[[2]string]string{},
 	}
 }
 
@@ -247,7 +248,9 @@ func (p *parser) readSetting(r *row) {
 		p.assign(r, key, value)
 	}
 
-	p.set[key] = r.line
+	if slices.Contains(settings, key) {
+		p.set[key] = r.line
+	}
 	if r.bad {
 		p.assumeUnits()
 	}

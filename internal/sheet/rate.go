@@ -125,13 +125,16 @@ func (p *parser) addPrice(r *row, column string, key [2]int, isFurther bool, add
 	// Too many prices are reported once.
 	if p.prices++; p.prices > MaxPrices {
 		if p.prices == MaxPrices+1 {
-			r.fail(column, "too_large", "", "the sheet has more than %d prices", MaxPrices)
+			r.fail(column, "too_large", "", "the sheet has more than %d prices: use fewer weights, or %s for heavy ones", MaxPrices, eachFurther)
 		}
 		return
 	}
 
 	table := p.drafts[key]
 	if table == nil {
+		if !p.hasRoom(r, column, len(p.drafts)) {
+			return
+		}
 		table = &draft{}
 		p.drafts[key] = table
 	}
@@ -147,6 +150,19 @@ func (p *parser) addPrice(r *row, column string, key [2]int, isFurther bool, add
 	default:
 		r.fail(column, "duplicate", "", "line %d has a different price for each further weight", table.line)
 	}
+}
+
+// hasRoom reports whether another pair of a service and a zone can be added to
+// as many. The first one that is too many is reported.
+func (p *parser) hasRoom(r *row, column string, count int) bool {
+	if count < MaxTables {
+		return true
+	}
+	if !p.hasTooManyTables {
+		p.hasTooManyTables = true
+		r.fail(column, "too_large", "", "the services have more than %d zones in total: use fewer zones", MaxTables)
+	}
+	return false
 }
 
 // A transit is how long a service takes to a zone.
@@ -170,7 +186,7 @@ func (p *parser) readTransit(r *row) {
 			r.fail(column, "duplicate", "", "line %d says %d days", known.line, known.days)
 		case exists:
 			p.warn(r.line, column, "duplicate", "", "the row repeats line %d", known.line)
-		default:
+		case p.hasRoom(r, column, len(p.days)):
 			p.days[key] = transit{int(days), r.line}
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/waybillhq/waybill/internal/csvtext"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -61,7 +62,7 @@ type zoneColumn struct {
 func decodeText(data []byte) ([]byte, *Problem) {
 	switch {
 	case len(data) > MaxBytes:
-		return nil, &Problem{Code: "too_large", Detail: fmt.Sprintf("the sheet is larger than %d MB", MaxBytes/1_000_000)}
+		return nil, &Problem{Code: "too_large", Detail: fmt.Sprintf("the sheet is larger than %d MB: remove services and areas that you do not ship to", MaxBytes/1_000_000)}
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return nil, &Problem{Line: 1, Code: "encoding", Detail: "the text is UTF-16: save it as CSV UTF-8"}
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")): // a ZIP archive, as xlsx files are
@@ -82,6 +83,15 @@ func decodeText(data []byte) ([]byte, *Problem) {
 			rest = rest[size:]
 		}
 		return nil, &Problem{Line: line, Code: "encoding", Detail: "the text is not UTF-8: save it as CSV UTF-8"}
+	}
+
+	// Postgres stores no NUL.
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return nil, &Problem{
+			Line:   1 + bytes.Count(data[:at], []byte("\n")),
+			Code:   "encoding",
+			Detail: "the text contains a NUL character: save it as CSV UTF-8",
+		}
 	}
 
 	if !bytes.Contains(data, []byte("\n")) {
@@ -114,14 +124,14 @@ func findSeparator(data []byte) rune {
 
 // read gives every row to the section it is in.
 func (p *parser) read(data []byte) {
-	reader := csv.NewReader(bytes.NewReader(data))
-	reader.Comma = findSeparator(data)
-	reader.FieldsPerRecord = -1
-	reader.ReuseRecord = true
-
+	reader := csvtext.NewReader(data, findSeparator(data), MaxRowBytes)
 	for {
 		cells, err := reader.Read()
 		if errors.Is(err, io.EOF) {
+			return
+		}
+		if tooLong, ok := errors.AsType[*csvtext.TooLongError](err); ok {
+			p.fail(tooLong.Line, "", "too_large", "", "the row has more than %d bytes: split it into several rows, or close its quotation marks", MaxRowBytes)
 			return
 		}
 		if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
@@ -219,7 +229,7 @@ func (p *parser) readRow(r *row) bool {
 	}
 
 	if p.rows++; p.rows > MaxRows {
-		p.fail(r.line, "", "too_large", "", "the sheet has more than %d rows", MaxRows)
+		p.fail(r.line, "", "too_large", "", "the sheet has more than %d rows: combine areas into ranges or prefixes", MaxRows)
 		return false
 	}
 	if p.section.columns != nil && len(r.cells) > len(p.heading.names) && !isEmpty(r.cells[len(p.heading.names):]) {
@@ -240,7 +250,7 @@ func (p *parser) readRow(r *row) bool {
 func (p *parser) readHeading(r *row) {
 	p.heading.at = map[string]int{}
 	if len(r.cells) > MaxZones+len(p.section.columns) {
-		r.fail("", "too_large", "", "the heading has more than %d zones", MaxZones)
+		r.fail("", "too_large", "", "the heading has more than %d zones: use fewer zones", MaxZones)
 		p.skip = true
 		return
 	}

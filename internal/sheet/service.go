@@ -104,6 +104,10 @@ func (p *parser) readFuel(r *row) {
 	if services == nil {
 		services = []int{-1}
 	}
+	if len(services)+len(p.fuel) > MaxFuel {
+		r.fail("", "too_large", "", "the sheet has more than %d fuel surcharges: remove those of past months", MaxFuel)
+		return
+	}
 	for _, id := range services {
 		p.fuel = append(p.fuel, fuelRow{step, id, r.line})
 	}

@@ -14,15 +14,20 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// The limits of a sheet. A larger one is refused.
+// The limits of a sheet. A larger one is refused. Together they bound the
+// memory that parsing takes to a few times the size of the text, whatever is
+// in it.
 const (
-	MaxBytes      = 10_000_000
-	MaxRows       = 200_000 // without headings, comments and empty rows
-	MaxPrices     = 500_000 // a row has one for every zone
+	MaxBytes      = 4_000_000
+	MaxRowBytes   = 100_000
+	MaxRows       = 50_000  // without headings, comments and empty rows; also areas, which a row may list
+	MaxPrices     = 100_000 // a row has one for every zone
+	MaxTables     = 20_000  // pairs of a service and a zone
 	MaxServices   = 100
-	MaxZones      = 10_000 // names; many areas may be in one zone
-	MaxSurcharges = 500    // rows that differ in more than their area
-	MaxProblems   = 50     // errors, and warnings, that are reported one by one
+	MaxZones      = 2000 // names; many areas may be in one zone
+	MaxSurcharges = 500  // rows that differ in more than their area
+	MaxFuel       = 5000 // a row has one for every service
+	MaxProblems   = 50   // errors, and warnings, that are reported one by one
 )
 
 // Code is the code of the error that Parse returns.
@@ -152,6 +157,28 @@ func refusal(list []Problem, count int) error {
 		refused.Fields = append(refused.Fields, field)
 	}
 	return refused
+}
+
+// MemoryBytes estimates how much memory the sheet takes.
+func (s Sheet) MemoryBytes() int {
+	const areaBytes, tableBytes, breakBytes, stepBytes = 112, 64, 16, 128
+
+	size := 64 * len(s.Zones)
+	for i := range s.lanes {
+		size += areaBytes * len(s.lanes[i])
+	}
+	for _, tables := range s.tables {
+		size += tableBytes * len(tables)
+		for i := range tables {
+			size += breakBytes * len(tables[i].breaks)
+		}
+	}
+	for i := range s.surcharges {
+		for _, step := range s.surcharges[i].steps {
+			size += stepBytes + areaBytes*len(step.areas) + 8*(len(step.services)+len(step.zones))
+		}
+	}
+	return size
 }
 
 // Counts counts what is in the sheet.

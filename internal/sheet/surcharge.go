@@ -183,7 +183,7 @@ func (p *parser) surchargeNamed(r *row, name string, byPiece, fuel bool) *surcha
 	}
 
 	if p.steps >= MaxSurcharges {
-		r.fail("", "too_large", "", "the sheet has more than %d different surcharges", MaxSurcharges)
+		r.fail("", "too_large", "", "the sheet has more than %d different surcharges: list the areas of one amount in one row", MaxSurcharges)
 		return nil
 	}
 	draft := &surchargeDraft{
@@ -209,7 +209,7 @@ func (p *parser) addStep(r *row, draft *surchargeDraft, step surchargeStep, area
 
 	if !known {
 		if p.steps++; p.steps > MaxSurcharges {
-			r.fail("", "too_large", "", "the sheet has more than %d different surcharges", MaxSurcharges)
+			r.fail("", "too_large", "", "the sheet has more than %d different surcharges: list the areas of one amount in one row", MaxSurcharges)
 			return
 		}
 		at = len(draft.steps)
@@ -220,7 +220,7 @@ func (p *parser) addStep(r *row, draft *surchargeDraft, step surchargeStep, area
 	}
 
 	if p.areas += len(areas); p.areas > MaxRows {
-		r.fail("", "too_large", "", "the surcharges have more than %d areas", MaxRows)
+		r.fail("", "too_large", "", "the surcharges have more than %d areas: combine them into ranges or prefixes", MaxRows)
 		return
 	}
 	for _, added := range areas {

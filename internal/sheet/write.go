@@ -1,7 +1,6 @@
 package sheet
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/csv"
 	"slices"
@@ -17,22 +16,38 @@ func (s Sheet) CSV() []byte {
 	if s.Currency == "" {
 		return nil
 	}
-	return s.write().out
+	return s.write(true).out.text
 }
 
 // A writer writes rows and counts them.
 type writer struct {
-	out  []byte
-	rows int // without headings
-
-	sheet  *Sheet
-	buffer bytes.Buffer
-	csv    *csv.Writer
+	out   output
+	rows  int // without headings
+	sheet *Sheet
+	csv   *csv.Writer
 }
 
-func (s *Sheet) write() *writer {
-	w := &writer{sheet: s}
-	w.csv = csv.NewWriter(&w.buffer)
+// An output is what was written, or only how much it is.
+type output struct {
+	text  []byte
+	size  int
+	keeps bool
+}
+
+// Write is io.Writer.
+func (o *output) Write(text []byte) (int, error) {
+	o.size += len(text)
+	if o.keeps {
+		o.text = append(o.text, text...)
+	}
+	return len(text), nil
+}
+
+// write writes the sheet in its normal form. Unless the text is kept, it is
+// only measured.
+func (s *Sheet) write(keeps bool) *writer {
+	w := &writer{sheet: s, out: output{keeps: keeps}}
+	w.csv = csv.NewWriter(&w.out)
 
 	w.writeTerms()
 	w.writeServices()
@@ -43,14 +58,13 @@ func (s *Sheet) write() *writer {
 	w.writeFuel()
 
 	w.csv.Flush()
-	w.out = w.buffer.Bytes()
 	return w
 }
 
 // beginSection writes the name of a section and its heading.
 func (w *writer) beginSection(name string, columns ...string) {
-	if w.csv.Flush(); w.buffer.Len() > 0 {
-		w.buffer.WriteByte('\n')
+	if w.csv.Flush(); w.out.size > 0 {
+		_, _ = w.out.Write([]byte("\n")) // to memory: it cannot fail
 	}
 	w.writeCells("[" + name + "]")
 	if len(columns) > 0 {
@@ -60,7 +74,7 @@ func (w *writer) beginSection(name string, columns ...string) {
 
 func (w *writer) writeCells(cells ...string) {
 	// The sheet is too large already, and the caller will refuse it.
-	if w.buffer.Len() > MaxBytes {
+	if w.out.size > MaxBytes {
 		return
 	}
 	_ = w.csv.Write(cells) // to memory, with a valid separator: it cannot fail

@@ -30,15 +30,19 @@ func (w *writer) writeStep(charge *surcharge, step *surchargeStep) {
 		zones = append(zones, w.sheet.Zones[zone])
 	}
 
+	// A step may have many areas, and each row repeats all of it.
+	when := step.when.format(w.sheet.terms)
+	serviceList := strings.Join(services, " ")
+	zoneList := strings.Join(zones, " ")
 	writeArea := func(where area) {
 		w.writeRow(
 			charge.name,
-			step.when.format(w.sheet.terms),
+			when,
 			amount,
 			choose(charge.byPiece, "piece", "shipment"),
 			choose(charge.fuel, "yes", ""),
-			strings.Join(services, " "),
-			strings.Join(zones, " "),
+			serviceList,
+			zoneList,
 			where.country,
 			where.state,
 			where.zip(),

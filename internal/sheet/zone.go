@@ -28,7 +28,7 @@ func (p *parser) readZone(r *row) {
 		origins = []area{{country: anywhere}}
 	}
 	if len(origins)*len(destinations)+len(p.lanes) > MaxRows {
-		r.fail("", "too_large", "", "the zones have more than %d areas", MaxRows)
+		r.fail("", "too_large", "", "the zones have more than %d areas: combine them into ranges or prefixes", MaxRows)
 		return
 	}
 	for _, from := range origins {
@@ -97,11 +97,12 @@ func (r *row) readZips(column, country, cell string) (area, bool) {
 			isRange = true
 		}
 	}
-	if !isRange {
-		hi = lo
-	}
 
-	codes := area{country: country, lo: zipKey(country, lo), hi: zipKey(country, hi)}
+	codes := area{country: country, lo: zipKey(country, lo)}
+	codes.hi = codes.lo
+	if isRange {
+		codes.hi = zipKey(country, hi)
+	}
 	longest := r.zipDigits(country)
 	switch {
 	case codes.lo == "" || codes.hi == "":

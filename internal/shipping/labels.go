@@ -2,13 +2,19 @@ package shipping
 
 import (
 	"context"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// MaxLabels is how many labels can be put into one file.
-const MaxLabels = 500
+// The limits of one file of labels. Its parts, the file itself and a copy of it
+// are in memory at the same time.
+const (
+	MaxLabels     = 500
+	maxLabelBytes = 24 << 20 // of the labels as carriers sent them
+	labelsAtOnce  = 20       // that are read from the database together
+)
 
 // ShipmentsByID returns those of the shipments that the client was told of, by
 // id.
@@ -56,13 +62,20 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		return LabelBundle{}, ship.Coded(ship.Conflict, "label_not_ready", "none of these shipments has a label to print")
 	}
 
-	stored, err := s.store.Labels(ctx, t, ready)
-	if err != nil {
-		return LabelBundle{}, err
-	}
-	list := make([]ship.Label, len(ready))
-	for i, id := range ready {
-		list[i] = stored[id]
+	var list []ship.Label
+	size := 0
+	for part := range slices.Chunk(ready, labelsAtOnce) {
+		stored, err := s.store.Labels(ctx, t, part)
+		if err != nil {
+			return LabelBundle{}, err
+		}
+		for _, id := range part {
+			list = append(list, stored[id])
+			size += len(stored[id].Data)
+		}
+		if err := checkSize(size); err != nil {
+			return LabelBundle{}, err
+		}
 	}
 
 	data, out, err := s.labels.Merge(list, o)
@@ -71,6 +84,14 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		p.Excluded[ready[i]] = why
 	}
 	return p, err
+}
+
+// checkSize refuses files that are too large together.
+func checkSize(size int) error {
+	if size <= maxLabelBytes {
+		return nil
+	}
+	return ship.Errorf(ship.Invalid, "these files have more than %d MB together: print fewer shipments at a time", maxLabelBytes>>20)
 }
 
 // LabelFormats are the formats that a label can be had in now; none while there
@@ -106,6 +127,7 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 
 	var papers []ship.Label
 	var owners []ship.ShipmentID
+	size := 0
 	for _, id := range ids {
 		sh, ok := known[id]
 		if !ok || labelReady(sh) != nil {
@@ -118,6 +140,9 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 			}
 			papers = append(papers, ship.Label{Format: paper.Format, Data: paper.Data})
 			owners = append(owners, id)
+			if size += len(paper.Data); checkSize(size) != nil {
+				return LabelBundle{}, checkSize(size)
+			}
 		}
 	}
 	if len(papers) == 0 {

@@ -171,8 +171,8 @@ func TestEveryTemplateOfARateSheetCanBeImported(t *testing.T) {
 		}
 	}
 	w := b.importSheet("big", "ups//", strings.Repeat("#\n", sheet.MaxBytes))
-	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "larger than 10 MB") {
-		t.Errorf("a file of 20 MB: %d", w.Code)
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "larger than 4 MB") {
+		t.Errorf("a file of 8 MB: %d", w.Code)
 	}
 }
 

@@ -49,10 +49,13 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err // an encoder keeps its error, so it stays out of the pool
 	}
 
-	// The bytes belong to the buffer, which the next caller writes to.
-	b := slices.Clone(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
-	if e.buf.Cap() <= maxKept {
-		encoders.Put(e)
+	// The bytes belong to the buffer. One that the next caller writes to keeps
+	// them; a large one is given away.
+	text := bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))
+	if e.buf.Cap() > maxKept {
+		return text, nil
 	}
-	return b, nil
+	text = slices.Clone(text)
+	encoders.Put(e)
+	return text, nil
 }

@@ -3,7 +3,7 @@ package routing
 import (
 	"cmp"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -163,7 +163,7 @@ func readSheetForm(v *site.Visit) (sheetForm, error) {
 	err := v.Request.ParseMultipartForm(sheet.MaxBytes)
 	form := sheetForm{Name: v.Form("name"), For: v.Form("for"), Fixed: v.Form("fixed") != ""}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return form, refuse("is larger than 10 MB")
+		return form, refuse(fmt.Sprintf("is larger than %d MB: remove services and areas that you do not ship to", sheet.MaxBytes/1_000_000))
 	}
 
 	// Any other error of the form means that there is no file in it.
@@ -172,7 +172,7 @@ func readSheetForm(v *site.Visit) (sheetForm, error) {
 		return form, refuse("choose a file")
 	}
 	defer file.Close()
-	data, err := io.ReadAll(file)
+	data, err := site.ReadFile(file, head)
 	if err != nil {
 		return form, err
 	}

@@ -620,7 +620,7 @@ func sheetUpload(f site.Frame, names offers.Catalog, form sheetForm, title strin
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "At most 10 MB.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "At most 4 MB.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
