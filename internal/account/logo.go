@@ -18,11 +18,13 @@ import (
 // The bounds of a logo: of the file that is given, of the picture in it, and
 // of what is kept.
 const (
-	MaxLogoBytes  = 512 << 10
-	maxLogoSide   = 4096
-	maxLogoPixels = 4 << 20
-	logoWidth     = 640
-	logoHeight    = 200
+	MaxLogoBytes       = 512 << 10
+	maxLogoSide        = 4096
+	maxLogoPixels      = 2 << 20
+	maxProgressiveLogo = 1 << 20 // pixels of a progressive JPEG, whose decoder holds up to 20 bytes for each
+	maxLogoScans       = 40      // of a JPEG: each is a pass over the whole picture
+	logoWidth          = 640
+	logoHeight         = 200
 )
 
 // A Logo is the picture of an account on its public pages.
@@ -76,8 +78,12 @@ func newLogo(file []byte) (Logo, error) {
 	if err != nil || format != "png" && format != "jpeg" {
 		return Logo{}, invalidLogo("invalid", "is not a PNG or JPEG image")
 	}
-	if header.Width < 1 || header.Height < 1 || header.Width > maxLogoSide || header.Height > maxLogoSide || header.Width*header.Height > maxLogoPixels {
-		return Logo{}, invalidLogo("too_large", "has too many pixels: a width of 1,000 pixels is enough")
+	pixels := header.Width * header.Height
+	if header.Width < 1 || header.Height < 1 || header.Width > maxLogoSide || header.Height > maxLogoSide || pixels > maxLogoPixels {
+		return Logo{}, invalidLogo("too_large", "has more than 2 million pixels: save it with a width of 1,000 pixels")
+	}
+	if err := checkScans(file, format, pixels); err != nil {
+		return Logo{}, err
 	}
 
 	picture, _, err := image.Decode(bytes.NewReader(file))
@@ -85,6 +91,33 @@ func newLogo(file []byte) (Logo, error) {
 		return Logo{}, invalidLogo("invalid", "is an image that cannot be read")
 	}
 	return drawLogo(picture)
+}
+
+// The markers of a JPEG that begin a scan, and the frame of a progressive
+// picture.
+var (
+	scanMarker        = []byte{0xff, 0xda}
+	progressiveMarker = []byte{0xff, 0xc2}
+)
+
+// checkScans refuses a JPEG that is small as a file and a lot of work to
+// decode. A progressive picture is drawn in many passes, and a pass over a
+// million pixels takes a dozen bytes of the file.
+//
+// Markers are counted wherever their bytes are, so a file that confuses one
+// parser and not another is counted as the worse of the two. Pictures have ten
+// scans at most; the few that occur by chance do not matter.
+func checkScans(file []byte, format string, pixels int) error {
+	if format != "jpeg" {
+		return nil
+	}
+	if bytes.Count(file, scanMarker) > maxLogoScans {
+		return invalidLogo("too_large", "is a JPEG with more than 40 scans: save it as PNG")
+	}
+	if pixels > maxProgressiveLogo && bytes.Contains(file, progressiveMarker) {
+		return invalidLogo("too_large", "is a progressive JPEG with more than 1 million pixels: save it with a width of 1,000 pixels, or as PNG")
+	}
+	return nil
 }
 
 // drawLogo scales a picture down to the size that pages show, and encodes it.

@@ -110,6 +110,57 @@ func TestOneAddressCannotTryManyTokens(t *testing.T) {
 	}
 }
 
+// progressiveJPEG is a picture of so many pixels to the side that is drawn in so
+// many scans. A scan that changes nothing takes 12 bytes.
+func progressiveJPEG(side uint16, scans int) []byte {
+	var out bytes.Buffer
+	out.WriteString("\xff\xd8\xff\xdb\x00\x43\x00" + strings.Repeat("\x01", 64))
+
+	// One frame of one component, and a code of one bit for each table: a DC
+	// difference of 0, and a run of 16,384 blocks without AC coefficients.
+	out.WriteString("\xff\xc2\x00\x0b\x08")
+	out.Write([]byte{byte(side >> 8), byte(side), byte(side >> 8), byte(side)})
+	out.WriteString("\x01\x01\x11\x00")
+	out.WriteString("\xff\xc4\x00\x14\x00\x01" + strings.Repeat("\x00", 15) + "\x00")
+	out.WriteString("\xff\xc4\x00\x14\x10\x01" + strings.Repeat("\x00", 15) + "\xe0")
+
+	blocks := int(side+7) / 8 * (int(side+7) / 8)
+	out.WriteString("\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00" + strings.Repeat("\x00", blocks/8+1))
+	for range scans - 1 {
+		out.WriteString("\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00" + strings.Repeat("\x00", 2*(blocks/16384+1)))
+	}
+	out.WriteString("\xff\xd9")
+	return out.Bytes()
+}
+
+// TestALogoCannotBeABombOfScans sends pictures that fit into the limit of bytes
+// and take minutes, or hundreds of megabytes, to decode.
+func TestALogoCannotBeABombOfScans(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, tc := range []struct {
+		file []byte
+		says string
+	}{
+		{progressiveJPEG(1024, 30_000), "more than 40 scans"},
+		{progressiveJPEG(1024, 41), "more than 40 scans"},
+		{progressiveJPEG(1400, 5), "more than 1 million pixels"},
+		{progressiveJPEG(4000, 5), "more than 2 million pixels"},
+	} {
+		start := time.Now()
+		w := b.upload(member.Owner, b.home+"/settings/logo", "logo", tc.file)
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), tc.says) {
+			t.Errorf("%d bytes: %d, want %q", len(tc.file), w.Code, tc.says)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%q took %s", tc.says, took)
+		}
+	}
+	if w := b.upload(member.Owner, b.home+"/settings/logo", "logo", progressiveJPEG(1000, 10)); w.Code != http.StatusSeeOther {
+		t.Errorf("an ordinary progressive picture: %d", w.Code)
+	}
+}
+
 func TestALogoIsSetShownAndRemoved(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
