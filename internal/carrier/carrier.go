@@ -302,6 +302,10 @@ func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
 		return Push{}, c.errorf(ship.Unsupported, "%s does not send push updates", c.spec.Title)
 	}
 
+	if err := CheckJSON(body); err != nil {
+		return Push{}, c.errorf(ship.Invalid, "the push of %s cannot be decoded: %v", c.spec.Title, err)
+	}
+
 	push, err := listener.DecodePush(header, body)
 	if err != nil {
 		return Push{}, c.explain(err, ship.Invalid)

@@ -60,9 +60,15 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	}
 	defer response.Body.Close()
 
-	// A refusal is known by its status, even if its body was cut off.
 	body, err := c.read(response.Body)
+	tooLarge := carrier.CheckJSON(body)
+
+	// A refusal is known by its status, even if its body was cut off or must
+	// not be decoded.
 	if response.StatusCode < 200 || response.StatusCode > 299 {
+		if tooLarge != nil {
+			body = nil
+		}
 		return c.refused(response, body)
 	}
 	if err != nil {
@@ -71,6 +77,9 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 
 	if answer == nil {
 		return nil
+	}
+	if tooLarge != nil {
+		return c.lost("the carrier's answer could not be read", tooLarge)
 	}
 	if err := json.Unmarshal(body, answer); err != nil {
 		return c.lost("the carrier's answer could not be read", describe(err))

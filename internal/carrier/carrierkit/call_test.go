@@ -199,3 +199,32 @@ func TestRetryAfterReadsBothSpellings(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerThatGrowsWhenItIsDecodedIsNotDecoded sends four megabytes of empty
+// objects, each of which would be a large struct.
+func TestAnAnswerThatGrowsWhenItIsDecodedIsNotDecoded(t *testing.T) {
+	status := http.StatusOK
+	at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, `{"list":[`+strings.Repeat("{},", 1_300_000)+"{}]}")
+	})
+	type large struct{ Text [64]string }
+	var answer struct{ List []large }
+
+	err := carrierkit.Call{Method: "POST", URL: at, Effect: true}.Do(t.Context(), http.DefaultClient, &answer)
+	if ship.KindOf(err) != ship.Uncertain || len(answer.List) > 0 {
+		t.Errorf("a sale: %v, %d elements", err, len(answer.List))
+	}
+
+	status = http.StatusBadRequest
+	call := carrierkit.Call{Method: "POST", URL: at, Effect: true}
+	call.Refusal = func(body []byte) ship.Refusal {
+		if len(body) > 0 {
+			t.Errorf("%d bytes of a refusal are decoded", len(body))
+		}
+		return ship.Refusal{}
+	}
+	if err := call.Do(t.Context(), http.DefaultClient, &answer); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("a refusal: %v", err)
+	}
+}

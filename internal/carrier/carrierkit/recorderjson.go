@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
 )
 
 // longString is the length from which a string is left out of a kept body: it
@@ -30,6 +32,11 @@ func isSecretName(name string) bool {
 // cleanJSON returns the JSON text in its own order, indented, with secrets and
 // long strings replaced; ok is false if it is not JSON.
 func cleanJSON(body []byte) (text string, ok bool) {
+	// Indenting multiplies the size of what is nested deeply.
+	if carrier.CheckJSON(body) != nil {
+		return "", false
+	}
+
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	copier := jsonCopier{dec: decoder}
