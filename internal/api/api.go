@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
@@ -32,7 +33,8 @@ type Config struct {
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
 	Rules    *rulebook.Service
-	Box      *seal.Box // seals stored answers that hold secrets
+	Box      *seal.Box      // seals stored answers that hold secrets
+	Heavy    *budget.Budget // memory for large bodies; nil sets no limit
 
 	BaseURL        string // address of the service, the start of every absolute URL that it gives out
 	Limits         Limits

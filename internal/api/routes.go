@@ -24,6 +24,7 @@ type route struct {
 	purchase     bool   // keeps its idempotency keys itself
 	secret       bool   // its answer holds a secret, and is stored sealed
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes
+	memory       int64  // bytes that are reserved before the body is read; 0 for none
 	unaudited    string // why its changes are not in the audit log; empty for a GET
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome

@@ -1,6 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/budget"
+)
 
 // routingRoutes change the rules that choose carriers.
 func (s *server) routingRoutes() []*route {
@@ -145,6 +149,7 @@ func (s *server) sheetRoutes() []*route {
 			summary: "Import a rate sheet",
 			scope:   "routing",
 			maxBody: maxSheetBody,
+			memory:  budget.Sheet,
 			handler: handle(s.importSheet),
 			outcomes: []outcome{
 				{

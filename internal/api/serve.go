@@ -115,7 +115,19 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 			return done, err
 		}
 	}
-	if done, err = ex.ReadJSON(w, r, max(s.Limits.Body, rt.maxBody)); err != nil {
+
+	// The memory is reserved before the body is read: large bodies that arrive
+	// at the same time would fill it before they are parsed.
+	release, err := s.Heavy.Reserve(r.Context(), rt.memory)
+	if err != nil {
+		return done, err
+	}
+	read, err := ex.ReadJSON(w, r, max(s.Limits.Body, rt.maxBody))
+	done = func() {
+		read()
+		release()
+	}
+	if err != nil {
 		return done, err
 	}
 	return done, rt.checkBody(ex)

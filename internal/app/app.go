@@ -41,16 +41,10 @@ type App struct {
 	onReady    func()
 }
 
-// gcPercent trades a few megabytes for CPU: the heap is small, so with Go's own
-// 100 the collector would run all the time. GOGC overrules it.
-const gcPercent = 300
-
 // New builds a copy of the program. It listens already, but answers requests
 // only once Run is called. The database must be migrated.
 func New(ctx context.Context, cfg config.Config, roles Roles) (*App, error) {
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(gcPercent)
-	}
+	setGCPercent(gcPercent)
 
 	a := &App{cfg: cfg, roles: roles, log: NewLogger(cfg, os.Stderr)}
 	if err := a.build(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
@@ -20,11 +21,12 @@ import (
 
 // newShipping adds to c what purchases need: labels, the disk that holds what
 // was bought, waits and metrics.
-func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
+func newShipping(cfg config.Config, box *seal.Box, heavy *budget.Budget, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
 	var err error
 	if c.Labels, err = label.NewRenderer(cfg.FontDir); err != nil {
 		return nil, fmt.Errorf("label renderer: %w", err)
 	}
+	c.Labels.Heavy = heavy
 	if c.Spool, c.RecoveryLog, err = openSpool(cfg, box); err != nil {
 		return nil, err
 	}

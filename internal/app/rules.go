@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
@@ -19,9 +20,10 @@ import (
 )
 
 // newRules wires the routing rules and rate sheets.
-func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.Carrier) (*rulebook.Service, error) {
+func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.Carrier, heavy *budget.Budget) (*rulebook.Service, error) {
 	return rulebook.New(rulebook.Config{
 		Store:     st,
+		Heavy:     heavy,
 		Connected: accounts.Carriers,
 
 		Carriers: func(livemode bool) []carrier.Spec {
@@ -83,6 +85,6 @@ func OpenRules(ctx context.Context, cfg config.Config, specs []carrier.Spec, log
 		simulated = append(simulated, c)
 	}
 
-	rules, err := newRules(st, accounts, simulated)
+	rules, err := newRules(st, accounts, simulated, nil) // a command does one thing at a time
 	return rules, accounts, done, err
 }

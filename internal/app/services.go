@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -50,6 +51,7 @@ type services struct {
 	batch    *batch.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
+	heavy    *budget.Budget
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
@@ -101,7 +103,11 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, fmt.Errorf("carrier metrics: %w", err)
 	}
 
-	rules, err := newRules(st, accounts, simulated)
+	heavy, err := newBudget(cfg, reg)
+	if err != nil {
+		return services{}, err
+	}
+	rules, err := newRules(st, accounts, simulated, heavy)
 	if err != nil {
 		return services{}, err
 	}
@@ -118,7 +124,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		QuoteLifeToBuy: cfg.QuoteCacheToBuy,
 		Policy:         routingPolicy(rules),
 	})
-	buying, err := newShipping(cfg, box, reg, shipping.Config{
+	buying, err := newShipping(cfg, box, heavy, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
 		Quoting:        quotes,
@@ -141,6 +147,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		batch:    newBatches(cfg, st, accounts, quotes, buying, log),
 		box:      box,
 		traffic:  live.traffic,
+		heavy:    heavy,
 		tracking: tracking.New(tracking.Config{
 			Store:          st,
 			BaseURL:        baseURL,
@@ -293,6 +300,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Webhook:        a.services.webhook,
 		Rules:          a.services.rules,
 		Box:            a.services.box,
+		Heavy:          a.services.heavy,
 		BaseURL:        a.baseURL,
 		TrustedProxies: a.cfg.TrustedProxies,
 		Log:            a.log,

@@ -27,6 +27,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Journal:      a.services.journal,
 		Batch:        a.services.batch,
 		Box:          a.services.box,
+		Heavy:        a.services.heavy,
 		NeedsCustoms: carrierkit.NeedsCustoms,
 		Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
 			return a.services.traffic.Waits(string(id))

@@ -30,6 +30,7 @@ type Config struct {
 	RateBurst       int
 	MaxBodyBytes    int64
 	MaxHeaderBytes  int
+	HeavyWorkBytes  int64 // memory for files, back-tests and labels that are worked on at once
 	RequestTimeout  time.Duration
 	HeaderTimeout   time.Duration
 	IdleTimeout     time.Duration
@@ -130,8 +131,9 @@ func read(e *env) Config {
 
 		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests per second for each key and copy of the program; 0 for no limit"),
 		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests a key can make in a burst"),
-		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 64<<20), "maximum size of a request body"),
+		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 4<<20), "maximum size of a request body; rate sheets have a limit of their own"),
 		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "maximum size of request headers"),
+		HeavyWorkBytes:  get(e, "HEAVY_WORK_BYTES", "268435456", wholeNumber[int64](192<<20, 1<<40), "memory for rate sheets, order files, back-tests, logos and label conversions that run at once; more of them wait, then get 503"),
 		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "maximum duration of a request"),
 		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "maximum time to receive the request headers"),
 		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "time without a request after which a connection is closed"),

@@ -96,6 +96,10 @@ func (ex *Exchange) Problem(err error) *Problem {
 	return p
 }
 
+// RetryAfter returns the header of the same name: the seconds after which the
+// request may be sent again, "" for none.
+func (p *Problem) RetryAfter() string { return p.header.Get("Retry-After") }
+
 // FieldProblems returns fields as clients see them.
 func FieldProblems(fields []ship.FieldError) []FieldProblem {
 	var list []FieldProblem

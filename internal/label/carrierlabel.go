@@ -2,7 +2,9 @@ package label
 
 import (
 	"bytes"
+	"context"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -61,6 +63,12 @@ func (r *Renderer) convert(label ship.Label, options Options, asBought bool) ([]
 	if label.Format == "zpl" {
 		return convertZPL(pages, options)
 	}
+
+	release, err := r.reserve(budget.Picture)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 
 	rasters := make([]raster, len(pages))
 	for i, page := range pages {
@@ -124,15 +132,44 @@ func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([
 
 	// The dots of a picture are the printer's own as a rule, so they are taken
 	// as they are instead of being drawn again.
-	if rasters, ok := imagePages(files); ok {
-		return writeRasters(rasters, options)
+	if data, ok, err := r.convertPictures(files, options); ok || err != nil {
+		return data, err
 	}
+
+	release, err := r.reserve(budget.DrawPages)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 
 	drawn, err := r.drawPages(files, options)
 	if err != nil {
 		return nil, err
 	}
 	return writePlaced(drawn, options.Format), nil
+}
+
+// convertPictures converts files whose pages are nothing but pictures; ok is
+// false for others.
+func (r *Renderer) convertPictures(files []*pdfFile, options Options) (data []byte, ok bool, err error) {
+	release, err := r.reserve(budget.Picture)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+
+	rasters, ok := imagePages(files)
+	if !ok {
+		return nil, false, nil
+	}
+	data, err = writeRasters(rasters, options)
+	return data, true, err
+}
+
+// reserve reserves memory for what a carrier sent. The wait is bounded by the
+// budget itself, and callers of a renderer have no other deadline.
+func (r *Renderer) reserve(bytes int64) (release func(), err error) {
+	return r.Heavy.Reserve(context.Background(), bytes)
 }
 
 // paperFor is the paper that the pages are placed on, nil if they keep their

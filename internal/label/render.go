@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/pdfium"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -22,6 +23,10 @@ type Rendering struct {
 // Fonts are read when a label first needs them and released when nothing was
 // rendered for a while: the Chinese, Japanese and Korean one is 20 MB.
 type Renderer struct {
+	// Heavy is the memory for the pictures and files of carriers; nil sets no
+	// limit. It is set before the first use.
+	Heavy *budget.Budget
+
 	fontDir string
 	pdf     pdfium.Engine // draws carriers' files
 

@@ -10,9 +10,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// maxSheetText is how much text of rate sheets is cached in parsed form, in
-// bytes.
-const maxSheetText = 32 << 20
+// maxParsed is how much memory the cache of parsed rate sheets takes, in bytes.
+const maxParsed = 32 << 20
 
 // sheetKey identifies a version of a sheet in the cache. What was imported as a
 // version never changes.
@@ -20,7 +19,7 @@ func sheetKey(t ship.Tenant, name string, version int) string {
 	return versionKey(t, version) + "/" + name
 }
 
-// parsedSheet is a sheet and the length of its text.
+// parsedSheet is a sheet and how much memory it takes.
 type parsedSheet struct {
 	*sheet.Sheet
 	bytes uint32
@@ -30,7 +29,7 @@ type parsedSheet struct {
 // that is possible: the generic code is then compiled only once.
 func newSheetCache() (*otter.Cache[string, *parsedSheet], error) {
 	return otter.New(&otter.Options[string, *parsedSheet]{
-		MaximumWeight: maxSheetText,
+		MaximumWeight: maxParsed,
 		Weigher:       func(_ string, parsed *parsedSheet) uint32 { return parsed.bytes },
 	})
 }
@@ -43,11 +42,19 @@ func (s *Service) parse(t ship.Tenant, row store.RateSheet) (*sheet.Sheet, error
 		return cached.Sheet, nil
 	}
 
+	// One at a time: parsing takes several times the size of the sheet, and
+	// after a restart every account's sheets are parsed with its first purchase.
+	s.parsing.Lock()
+	defer s.parsing.Unlock()
+	if cached, ok := s.parsed.GetIfPresent(key); ok {
+		return cached.Sheet, nil
+	}
+
 	parsed, err := sheet.Parse([]byte(row.CSV))
 	if err != nil {
 		return nil, fmt.Errorf("read rate sheet %s: %w", row.Name, err)
 	}
-	s.parsed.Set(key, &parsedSheet{&parsed, uint32(min(len(row.CSV), sheet.MaxBytes))})
+	s.parsed.Set(key, &parsedSheet{&parsed, uint32(parsed.MemoryBytes())})
 	return &parsed, nil
 }
 

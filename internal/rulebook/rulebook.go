@@ -11,6 +11,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/sheet"
@@ -32,6 +33,7 @@ type Config struct {
 	Carriers func(livemode bool) []carrier.Spec
 	// Connected lists the tenant's own carrier accounts, opened.
 	Connected func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	Heavy     *budget.Budget // memory for back-tests; nil sets no limit
 	// Requote asks the simulated carriers again, for a test order whose offers
 	// were not stored.
 	Requote func(context.Context, ship.Order) []ship.Rate
@@ -45,6 +47,7 @@ type Service struct {
 	summaries  *otter.Cache[string, *Summary]
 	emptyBook  *routing.Compiled // the book of a tenant without rules
 	simulating sync.Map          // accounts with a running simulation
+	parsing    sync.Mutex        // held while a stored sheet is parsed
 }
 
 // New returns a service.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -15,8 +16,9 @@ import (
 // MostSimulated is the most shipments of one back-test.
 const MostSimulated = 100_000
 
-// simulatePage is how many shipments are read at a time.
-const simulatePage = 2000
+// simulatePage is how many shipments are read at a time. An order may be as
+// large as a request, so a page of them takes up to 25 MB.
+const simulatePage = 100
 
 // SimulateInput says which rules are applied to which shipments.
 type SimulateInput struct {
@@ -45,6 +47,12 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 		}
 	}
 	defer s.simulating.Delete(in.Tenant.Account)
+
+	release, err := s.Heavy.Reserve(ctx, budget.BackTest)
+	if err != nil {
+		return Simulation{}, err
+	}
+	defer release()
 
 	in.Changes = cmp.Or(in.Changes, defaultChanges)
 	if _, err := s.Check(ctx, in.Tenant, in.Rules); err != nil {

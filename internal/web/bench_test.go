@@ -17,6 +17,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -83,8 +84,9 @@ func newBenchOn(t testing.TB, database string) *bench {
 	box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
 	b.must(err)
 	c := site.Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store), NeedsCustoms: carrierkit.NeedsCustoms}
+	c.Heavy = budget.New(budget.Options{Waiting: 1, Wait: 10 * time.Millisecond})
 	c.Rules, err = rulebook.New(rulebook.Config{
-		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers,
+		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers, Heavy: c.Heavy,
 	})
 	b.must(err)
 	waits := shipping.DefaultWaits

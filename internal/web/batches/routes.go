@@ -2,6 +2,7 @@ package batches
 
 import (
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -10,6 +11,7 @@ import (
 func Routes() []site.Route {
 	upload := site.Post("/app/{account}/{mode}/batches", member.BuyShipments, uploadBatch)
 	upload.MaxBytes = batch.MaxBytes + site.MaxForm
+	upload.Memory = budget.Orders
 
 	return []site.Route{
 		upload,

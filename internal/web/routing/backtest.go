@@ -146,7 +146,8 @@ func runBacktest(v *site.Visit) error {
 	// reported in the last line.
 	simulation, err := v.Rules.Simulate(v.Context(), page.input(v, book, progress))
 	invalid, fixable := site.ProblemsOf(err)
-	if err != nil && !fixable && !isStream {
+	isBusy := ship.KindOf(err) == ship.Unavailable
+	if err != nil && (!fixable || isBusy) && !isStream {
 		return err
 	}
 

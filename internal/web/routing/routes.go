@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/sheet"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -10,6 +11,7 @@ import (
 func Routes() []site.Route {
 	upload := site.Post("/app/{account}/{mode}/rate-sheets", member.ManageRouting, importSheet)
 	upload.MaxBytes = sheet.MaxBytes + 1<<16 // the file and the other fields
+	upload.Memory = budget.Sheet
 
 	return []site.Route{
 		site.Get("/app/{account}/{mode}/routing", member.ViewRouting, getRules),

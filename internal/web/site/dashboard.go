@@ -14,6 +14,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
@@ -38,7 +39,8 @@ type Config struct {
 	Webhook  *webhook.Service
 	Batch    *batch.Service
 	Journal  *journal.Service
-	Box      *seal.Box // encrypts forms that wait for a sign-in; nil disables it
+	Box      *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
+	Heavy    *budget.Budget // memory for large files; nil sets no limit
 
 	// NeedsCustoms reports whether a parcel between the addresses is declared to
 	// customs, which some are inside one country; nil compares the countries.

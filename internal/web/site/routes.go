@@ -16,6 +16,7 @@ type Route struct {
 	Action       member.Action // that the person's role must allow
 	Open         bool          // no sign-in is needed
 	MaxBytes     int64         // largest request in bytes; 0 for MaxForm
+	Memory       int64         // bytes that are reserved before the request is read; 0 for none
 	Moved        bool          // the page has another address now, which this one leads to
 	Keeps        bool          // what was typed is kept if the request cannot be served: see keepForm
 	Handle       func(*Visit) error
@@ -93,6 +94,14 @@ func (s *Dashboard) serve(rt Route) http.HandlerFunc {
 
 // handle reads the request and carries it out.
 func (v *Visit) handle() error {
+	// The memory is reserved before the form is read: large files that arrive
+	// at the same time would fill it before they are parsed.
+	release, err := v.Heavy.Reserve(v.Context(), v.rt.Memory)
+	if err != nil {
+		return err
+	}
+	defer release()
+
 	if err := v.checkText(); err != nil {
 		return err
 	}

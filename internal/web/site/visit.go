@@ -137,6 +137,9 @@ func (v *Visit) fail(err error) {
 		header.Set("X-Problem", url.PathEscape(parts.Sentence(problem.Detail)))
 	}
 
+	if after := problem.RetryAfter(); after != "" {
+		v.Writer.Header().Set("Retry-After", after)
+	}
 	page := failure{Problem: problem, Outcome: v.outcome()}
 	if problem.Status >= http.StatusInternalServerError {
 		page.Held = v.Hold(true)

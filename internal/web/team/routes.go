@@ -1,6 +1,7 @@
 package team
 
 import (
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -8,6 +9,9 @@ import (
 // Routes lists the routes of the account's members, its audit log, its
 // settings, and the person's own profile.
 func Routes() []site.Route {
+	logo := site.Post("/app/{account}/{mode}/settings/logo", member.ManageSettings, changeLogo)
+	logo.Memory = budget.Picture
+
 	return []site.Route{
 		site.Get("/app/{account}/{mode}/members", member.ViewMembers, listMembers),
 		site.Get("/app/{account}/{mode}/members.csv", member.ViewMembers, exportMembers),
@@ -25,6 +29,6 @@ func Routes() []site.Route {
 		site.Post("/app/{account}/{mode}/you/secrets", member.ManageOwnSecrets, changeSecrets),
 
 		site.Get("/app/{account}/{mode}/settings/logo/{hash}", member.ViewSettings, getLogo),
-		site.Post("/app/{account}/{mode}/settings/logo", member.ManageSettings, changeLogo),
+		logo,
 	}
 }

@@ -1,0 +1,153 @@
+// Package budget bounds the memory of heavy work: parsing rate sheets and files
+// of orders, back-tests, and the conversion of logos and labels. Each piece of
+// work reserves what it may take before it begins. What does not fit waits in a
+// short queue, and is turned away when the queue is full or the wait too long.
+//
+// The limits of each parser bound one piece of work; the budget bounds how many
+// of them run at once. It measures nothing by itself.
+package budget
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// What the kinds of work may take, in bytes: several times the largest input,
+// for the copies of it and the garbage that parsing leaves.
+const (
+	Sheet     = 64 << 20  // a rate sheet of the largest size
+	Orders    = 64 << 20  // a file of orders
+	BackTest  = 48 << 20  // a page of past shipments
+	Picture   = 48 << 20  // a logo, or a label that is a picture
+	DrawPages = 192 << 20 // a PDF file in the renderer, with the renderer itself
+)
+
+// Minimum is the smallest budget in bytes with which all work can be done.
+const Minimum = DrawPages
+
+// Options are the settings of a budget.
+type Options struct {
+	Bytes   int64         // of all work at once
+	Waiting int           // how many pieces of work may wait
+	Wait    time.Duration // how long each may wait
+
+	// Busy is called with true before the first piece of work begins and with
+	// false after the last has ended. Calls do not overlap. Nil is not called.
+	Busy func(bool)
+}
+
+// Budget is shared by all heavy work of a process. It is safe for concurrent
+// use. A nil budget allows everything.
+type Budget struct {
+	options Options
+	bytes   *semaphore.Weighted
+	places  *semaphore.Weighted // in the queue
+	busy    busyCounter
+
+	waiting  atomic.Int64
+	reserved atomic.Int64
+	refused  atomic.Int64
+}
+
+// New returns a budget, of at least Minimum bytes.
+func New(options Options) *Budget {
+	options.Bytes = max(options.Bytes, Minimum)
+	return &Budget{
+		options: options,
+		bytes:   semaphore.NewWeighted(options.Bytes),
+		places:  semaphore.NewWeighted(int64(options.Waiting)),
+		busy:    busyCounter{notify: options.Busy},
+	}
+}
+
+// Reserve waits until the bytes are free. The caller must call release when the
+// work is done. The error is ship.Unavailable if there is no room in time; it
+// says when to try again.
+//
+// A caller that holds a reservation must not ask for another: each would wait
+// for the other.
+func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err error) {
+	if b == nil || bytes == 0 {
+		return func() {}, nil
+	}
+	bytes = min(bytes, b.options.Bytes)
+
+	if !b.bytes.TryAcquire(bytes) {
+		if err := b.queue(ctx, bytes); err != nil {
+			b.refused.Add(1)
+			return nil, err
+		}
+	}
+	b.reserved.Add(bytes)
+	b.busy.begin()
+
+	var done atomic.Bool
+	return func() {
+		if done.Swap(true) {
+			return
+		}
+		b.busy.end()
+		b.reserved.Add(-bytes)
+		b.bytes.Release(bytes)
+	}, nil
+}
+
+// queue waits for the bytes, if the queue has a place.
+func (b *Budget) queue(ctx context.Context, bytes int64) error {
+	if !b.places.TryAcquire(1) {
+		return b.full()
+	}
+	defer b.places.Release(1)
+
+	b.waiting.Add(1)
+	defer b.waiting.Add(-1)
+
+	waiting, cancel := context.WithTimeout(ctx, b.options.Wait)
+	defer cancel()
+	if b.bytes.Acquire(waiting, bytes) == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() // the client has left, or its time is over
+	}
+	return b.full()
+}
+
+// full is the error of work that there is no room for.
+func (b *Budget) full() error {
+	return &ship.Error{
+		Kind:       ship.Unavailable,
+		Code:       "service_unavailable",
+		Message:    "the service is busy with other files, back-tests or labels; wait for the number of seconds in Retry-After and send the same request again",
+		RetryAfter: max(b.options.Wait, time.Second),
+	}
+}
+
+// The metrics of a budget.
+var (
+	limitMetric    = prometheus.NewDesc("waybill_heavy_work_limit_bytes", "Memory that heavy work may reserve: HEAVY_WORK_BYTES.", nil, nil)
+	reservedMetric = prometheus.NewDesc("waybill_heavy_work_reserved_bytes", "Memory that heavy work has reserved now.", nil, nil)
+	waitingMetric  = prometheus.NewDesc("waybill_heavy_work_waiting", "Requests that wait for memory for heavy work.", nil, nil)
+	refusedMetric  = prometheus.NewDesc("waybill_heavy_work_refused_total", "Requests that were refused because heavy work had no memory left.", nil, nil)
+)
+
+// Describe is prometheus.Collector.
+func (b *Budget) Describe(out chan<- *prometheus.Desc) {
+	for _, metric := range []*prometheus.Desc{limitMetric, reservedMetric, waitingMetric, refusedMetric} {
+		out <- metric
+	}
+}
+
+// Collect is prometheus.Collector.
+func (b *Budget) Collect(out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(limitMetric, prometheus.GaugeValue, float64(b.options.Bytes))
+	out <- prometheus.MustNewConstMetric(reservedMetric, prometheus.GaugeValue, float64(b.reserved.Load()))
+	out <- prometheus.MustNewConstMetric(waitingMetric, prometheus.GaugeValue, float64(b.waiting.Load()))
+	out <- prometheus.MustNewConstMetric(refusedMetric, prometheus.CounterValue, float64(b.refused.Load()))
+}
