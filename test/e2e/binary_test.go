@@ -2,10 +2,8 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,16 +38,7 @@ func TestTheBinaryIsSmallAndStartsAtOnce(t *testing.T) {
 
 func residentMiB(t *testing.T, pid int) float64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kib float64
-	_, after, _ := strings.Cut(string(status), "VmRSS:")
-	if _, err := fmt.Sscan(after, &kib); err != nil {
-		t.Fatal(err)
-	}
-	return kib / 1024
+	return statusMiB(t, pid, "VmRSS:")
 }
 
 func TestOneKeyOverThreeCopiesMakesOneShipment(t *testing.T) {
