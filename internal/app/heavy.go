@@ -21,7 +21,7 @@ import (
 // collector works more often instead.
 const (
 	gcPercent      = 300
-	heavyGCPercent = 50
+	heavyGCPercent = 25
 	heavyIdleAfter = 250 * time.Millisecond // after the last heavy work its memory is given back
 )
 
