@@ -83,10 +83,12 @@ func (r *report) print(w io.Writer) {
 		}
 		for _, clients := range r.clients {
 			n := strconv.Itoa(clients)
+
 			row := func(by string, got sample, ofEngine, ofBefore string) {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%.0f\t%s\t%s\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t\n",
 					subject, n, by, got.PerSecond, ofEngine, ofBefore, got.P50, got.P99, got.PostgresCPU, got.ServiceCPU, got.WAL)
 			}
+
 			if got, ok := f.Engine[n]; ok {
 				row("engine", got, "", "")
 			}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -33,7 +32,7 @@ const (
 // newLookupGroup returns what groups look-ups.
 func (s *Store) newLookupGroup() *coalesce.Group[*lookup] {
 	return &coalesce.Group[*lookup]{
-		Solo:     max(8, 4*runtime.GOMAXPROCS(0)),
+		Solo:     soloAtOnce(),
 		Lanes:    lookupLanes,
 		Limit:    maxLookups,
 		Timeout:  groupTimeout,

@@ -28,7 +28,10 @@ type write struct {
 	order string
 
 	// queue queues the statements. It is called again if the write is repeated.
-	queue func(b *batch, isGrouped bool)
+	queue func(*batch)
+
+	// isGrouped tells that the transaction has other writes too.
+	isGrouped bool
 
 	// isRefused tells that a statement returned no row: it wrote nothing.
 	isRefused bool
@@ -47,12 +50,6 @@ func (w *write) row(targets ...any) func(pgx.Row) error {
 	}
 }
 
-// Whether a write is in a group.
-const (
-	alone   = false
-	inGroup = true
-)
-
 // How writes are grouped. Two groups at once let one use the processor while
 // the other waits for the disk.
 const (
@@ -61,10 +58,14 @@ const (
 	groupTimeout = 15 * time.Second
 )
 
+// soloAtOnce is up to how many operations of a kind at once go by themselves.
+// Eight were measured on two cores; that more cores carry more is assumed.
+func soloAtOnce() int { return max(8, 4*runtime.GOMAXPROCS(0)) }
+
 // newWriteGroup returns what groups writes of one kind.
 func (s *Store) newWriteGroup() *coalesce.Group[*write] {
 	return &coalesce.Group[*write]{
-		Solo:     max(8, 4*runtime.GOMAXPROCS(0)),
+		Solo:     soloAtOnce(),
 		Lanes:    writeLanes,
 		Limit:    maxGroup,
 		Timeout:  groupTimeout,
@@ -83,9 +84,10 @@ func (s *Store) write(ctx context.Context, group *coalesce.Group[*write], w *wri
 }
 
 func (s *Store) writeAlone(ctx context.Context, w *write) error {
+	w.isGrouped = false
 	w.isRefused = false
 	b := s.newHotBatch(w.tenant)
-	w.queue(b, alone)
+	w.queue(b)
 	if err := s.send(ctx, b); err != nil {
 		return err
 	}
@@ -99,9 +101,10 @@ func (s *Store) writeTogether(ctx context.Context, list []*write) []error {
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b *write) int { return strings.Compare(a.order, b.order) })
 	b := &batch{}
 	for _, w := range sorted {
+		w.isGrouped = true
 		w.isRefused = false
 		b.Queue(sqlSetTenantAndPlan, uuidText(w.tenant.Account.Raw()), boolText(w.tenant.Livemode))
-		w.queue(b, inGroup)
+		w.queue(b)
 	}
 
 	// A write that Postgres rejects takes the others with it: nothing is

@@ -108,7 +108,7 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 	}
 
 	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, c.IdempotencyKey)}
-	w.queue = func(b *batch, _ bool) { b.Queue(sqlCreate, args...).QueryRow(w.row(&duplicateOf)) }
+	w.queue = func(b *batch) { b.Queue(sqlCreate, args...).QueryRow(w.row(&duplicateOf)) }
 	err = s.write(ctx, s.creations, w)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {

@@ -68,7 +68,7 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 
 	values := intendStatement.args(args)
 	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, key)}
-	w.queue = func(b *batch, _ bool) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
+	w.queue = func(b *batch) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
 	err = s.write(ctx, s.intents, w)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
@@ -245,8 +245,8 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	// orphaned, and whoever comes second must see the decision of the first.
 	// The order of writes is that in which tracking locks parcels.
 	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, uuidText(shipment.ID.Raw()))}
-	w.queue = func(b *batch, isGrouped bool) {
-		args["is_grouped"] = isGrouped
+	w.queue = func(b *batch) {
+		args["is_grouped"] = w.isGrouped
 		values := settleStatement.args(args)
 		b.Queue(sqlLockPurchase, shipment.Tenant.Account, shipment.Tenant.Livemode, shipment.ID)
 		b.Queue(settleStatement.text, values...).QueryRow(w.row(&sequence))

@@ -71,7 +71,7 @@ func TestProveKills(t *testing.T) {
 	j.tell(t)
 }
 
-// deliveries are the pushes of three sources. Each scan is told five times: the
+// deliveries are the pushes of three sources. Each scan is reported five times: the
 // first source tells it alone and again with some others, so does the second
 // with another stamp, and the third repeats the first's byte by byte.
 func (m model) deliveries(parcels int) (sources [3][]delivery) {
