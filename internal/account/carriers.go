@@ -285,7 +285,7 @@ func (s *Service) unseal(ctx context.Context, row store.Connection) (carrier.Cre
 // seal encrypts the credentials of a connection into its row.
 func (s *Service) seal(ctx context.Context, row *store.Connection, credentials carrier.Credentials) error {
 	if s.wrapper == nil {
-		return ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY or SECRET_KMS")
+		return ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY, SECRET_KEY_FILE or SECRET_KMS")
 	}
 
 	text, err := json.Marshal(credentials)

@@ -273,7 +273,7 @@ const rotatePasses = 3
 func (s *Service) RotateConnections(ctx context.Context, all bool) (Rotation, error) {
 	var done Rotation
 	if s.wrapper == nil {
-		return done, ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY or SECRET_KMS")
+		return done, ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY, SECRET_KEY_FILE or SECRET_KMS")
 	}
 
 	// Other processes may add or change a connection under the old key while a

@@ -75,7 +75,7 @@ func (a *App) build(ctx context.Context) error {
 	if a.store, err = openStore(ctx, a.cfg, a.traces.queries()); err != nil {
 		return err
 	}
-	if err := requireOutsideKey(ctx, a.cfg, a.store, a.log); err != nil {
+	if err := checkLiveSecrets(ctx, a.cfg, a.store, a.log); err != nil {
 		return err
 	}
 

@@ -43,6 +43,7 @@ var unaudited = map[string]string{
 	"waybill routing show":       looks,
 	"waybill routing simulate":   looks,
 	"waybill routing variables":  looks,
+	"waybill secret-key create":  machine,
 	"waybill serve":              serves,
 	"waybill settings":           looks,
 	"waybill tracking replay":    "it reads a carrier's events of all accounts anew; the parcels' own events tell what that changed",

@@ -98,6 +98,7 @@ func newRoot(s Streams) *cobra.Command {
 		c.keyCommand(),
 		c.memberCommand(),
 		c.connectionCommand(),
+		c.secretKeyCommand(),
 		c.trackingCommand(),
 		c.routingCommand(),
 		c.rateSheetCommand(),

@@ -312,11 +312,13 @@ func (d *dev) announce(cfg config.Config, running *app.App, demo ship.Account, k
 // without them, so a failure is only printed.
 func (d *dev) keepSettings(cfg config.Config, running *app.App, key ship.Key) {
 	secret, _ := d.lookup("SECRET_KEY")
+	secretFile, _ := d.lookup("SECRET_KEY_FILE")
 	err := d.state.keepEnv([][2]string{
 		{"WAYBILL_URL", running.LocalURL()},
 		{"WAYBILL_KEY", string(key)},
 		{"DATABASE_URL", cfg.DatabaseURL},
 		{"SECRET_KEY", secret},
+		{"SECRET_KEY_FILE", secretFile},
 	})
 	if err != nil {
 		fmt.Fprintln(d.Err, err)

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,10 +32,12 @@ func (d *dev) openState() error {
 	d.state = devState{dir}
 
 	// The user's own key wins: what it encrypted could not be read otherwise.
-	if given, _ := d.Env("SECRET_KEY"); given != "" {
-		return nil
+	for _, name := range []string{"SECRET_KEY", "SECRET_KEY_FILE"} {
+		if given, _ := d.Env(name); given != "" {
+			return nil
+		}
 	}
-	d.secretKey, err = d.state.secretKey()
+	d.secretKey, _, err = ensureKeyFile(filepath.Join(dir, "secret-key"))
 	return err
 }
 
@@ -56,31 +56,6 @@ func (d *dev) stateDir() (string, error) {
 		return "", errors.New("HOME is not set: choose a data directory with --data-dir")
 	}
 	return filepath.Join(home, ".local", "share", "waybill", "dev"), nil
-}
-
-// secretKey reads the key that encrypts stored secrets, or creates it.
-func (s devState) secretKey() (string, error) {
-	path := filepath.Join(s.dir, "secret-key")
-	text, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(text)), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("store the secret key: %w", err)
-	}
-
-	// Two commands may start at once. The first to create the file decides,
-	// and the other reads its key.
-	key := make([]byte, 32)
-	rand.Read(key) // never fails
-	encoded := base64.StdEncoding.EncodeToString(key)
-	switch err := s.create(path, encoded+"\n"); {
-	case errors.Is(err, fs.ErrExist):
-		return s.secretKey()
-	case err != nil:
-		return "", fmt.Errorf("store the secret key: %w", err)
-	}
-	return encoded, nil
 }
 
 // apiKey returns the test key that was created for the account, if there is
@@ -123,26 +98,5 @@ func (s devState) keepEnv(settings [][2]string) error {
 
 // write replaces a file as a whole. Only this user can read it.
 func (s devState) write(path, text string) error {
-	return s.writeAndMove(path, text, os.Rename)
-}
-
-// create is write, and fs.ErrExist if the file is there already.
-func (s devState) create(path, text string) error {
-	return s.writeAndMove(path, text, os.Link)
-}
-
-// writeAndMove writes a draft and moves it to its path: nobody reads half a
-// file.
-func (s devState) writeAndMove(path, text string, move func(from, to string) error) error {
-	draft, err := os.CreateTemp(s.dir, ".new-") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(draft.Name()) }()
-
-	_, err = draft.WriteString(text)
-	if err = errors.Join(err, draft.Close()); err != nil {
-		return err
-	}
-	return move(draft.Name(), path)
+	return writeAndMove(path, text, os.Rename)
 }

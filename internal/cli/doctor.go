@@ -139,9 +139,17 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 	case err != nil:
 		return fail(subject, err.Error(), "see the other database checks")
 
-	case found.Connections > 0 && !cfg.HasOutsideKey():
-		return fail(subject, fmt.Sprintf("is not set, and %d live carrier connections need one: \"waybill serve\" does not start", found.Connections),
-			config.HowToSetOutsideKey+`; then run "waybill connection rotate"`)
+	case found.Unreadable > 0 && !cfg.HasOutsideKey():
+		return fail(subject, fmt.Sprintf("is not set, and %d live carrier connections were encrypted with one: \"waybill serve\" does not start", found.Unreadable),
+			config.HowToSetOutsideKey)
+
+	case found.Unreadable > 0:
+		return fail(subject, fmt.Sprintf("is not the one that %d live carrier connections were encrypted with", found.Unreadable),
+			`add that key after the present one, separated by a comma; or enter the credentials again: waybill connection update`)
+
+	case found.InDatabase > 0 && !cfg.HasOutsideKey():
+		return fail(subject, fmt.Sprintf("is not set: a copy of the database is enough to read the credentials of %d live carrier connections, and new ones are refused", found.InDatabase),
+			config.HowToSetOutsideKey+`; then restart the service and run "waybill connection rotate"`)
 
 	case found.InDatabase > 0:
 		return fail(subject, fmt.Sprintf("is set, but %d live carrier connections are still encrypted with the key in the database", found.InDatabase),

@@ -1,11 +1,19 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/cli"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -58,14 +66,167 @@ func TestLiveConnectionsNeedAKeyFromOutsideTheDatabase(t *testing.T) {
 	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "FAIL  secret key") || !strings.Contains(out, "set SECRET_KEY") {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
+
+	// A key that is lost and created anew opens nothing.
+	c.shell["SECRET_KEY"] = keyOf(2)
+	out, err = c.run(t, nil, "doctor")
+	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "is not the one that 1 live carrier connections") {
+		t.Errorf("doctor with another key: %v\n%s", err, out)
+	}
+	delete(c.shell, "SECRET_KEY")
+
 	c.must(t, "connection", "remove", id)
 	if out := c.must(t, "doctor"); !strings.Contains(out, "warn  secret key") {
 		t.Errorf("with the connection removed, doctor says\n%s", out)
 	}
 }
 
+// stolen opens the credentials of every connection with nothing but the
+// database, as somebody with a backup can.
+func (c *counter) stolen(t *testing.T) (read, kept int) {
+	t.Helper()
+	dump := storetest.Conn(t, c.shell["DATABASE_URL"])
+	var key []byte
+	if err := dump.QueryRow(t.Context(), "SELECT signing_key FROM instance").Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	box, err := seal.New(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rows, err := dump.Query(t.Context(), "SELECT account_id, CASE WHEN livemode THEN 'live' ELSE 'test' END, id, carrier, wrapped_key, encrypted_credentials FROM connections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			account  ship.RawID
+			id       ship.RawID
+			mode     string
+			name     string
+			envelope seal.Envelope
+		)
+		if err := rows.Scan(&account, &mode, &id, &name, &envelope.Key, &envelope.Secret); err != nil {
+			t.Fatal(err)
+		}
+		text, err := envelope.Open(t.Context(), box, string(ship.AccountIDOf(account)), mode, string(ship.ConnectionIDOf(id)), name)
+		switch {
+		case err == nil && strings.Contains(string(text), secret):
+			read++
+		default:
+			kept++
+		}
+	}
+	return read, kept
+}
+
+func TestADumpOfTheDatabaseOpensNoLiveCredentials(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	delete(c.shell, "SECRET_KEY")
+	c.must(t, "account", "create", "--name", "Acme shop")
+	connect := func(more ...string) error {
+		_, err := c.run(t, nil, append([]string{"connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret=" + secret}, more...)...)
+		return err
+	}
+
+	if err := connect("--live"); err == nil {
+		t.Error("a live connection is stored under the key in the database")
+	}
+	// The attack works where nothing can be bought.
+	if err := connect(); err != nil {
+		t.Fatal(err)
+	}
+	if read, kept := c.stolen(t); read != 1 || kept != 0 {
+		t.Fatalf("test credentials: %d read, %d kept; want the attack to work", read, kept)
+	}
+
+	file := filepath.Join(t.TempDir(), "secret-key")
+	c.must(t, "secret-key", "create", file)
+	c.shell["SECRET_KEY_FILE"] = file
+	if err := connect("--live"); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "connection", "rotate")
+	if read, kept := c.stolen(t); read != 0 || kept != 2 {
+		t.Errorf("with a key outside the database: %d read, %d kept", read, kept)
+	}
+	c.must(t, "connection", "check")
+}
+
+func TestAKeyFileIsCreatedOnceAndForOneUser(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	delete(c.shell, "SECRET_KEY")
+	file := filepath.Join(t.TempDir(), "secret-key")
+	c.shell["SECRET_KEY_FILE"] = file
+	if said := c.explained(t, "migrate"); !strings.Contains(said, "waybill secret-key create") {
+		t.Errorf("without the file: %q", said)
+	}
+
+	c.must(t, "secret-key", "create", file)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "secret-key", "create", file)
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the second run changes the key: %v", err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read it: %v, %v", info.Mode(), err)
+	}
+	c.must(t, "migrate")
+	if strings.Contains(c.said.String(), strings.TrimSpace(string(before))) {
+		t.Error("the key is printed")
+	}
+	if err := os.WriteFile(file, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.explained(t, "migrate"); !strings.Contains(said, "SECRET_KEY_FILE must be at least 32 bytes") || strings.Contains(said, "short") {
+		t.Errorf("with a short key: %q", said)
+	}
+}
+
 // An installation of an earlier version may have live connections under the key
-// in the database.
+// in the database. It starts, so that its shop can ship.
+func TestAnInstallationWithItsKeyInTheDatabaseStarts(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	delete(c.shell, "SECRET_KEY")
+	c.must(t, "account", "create", "--name", "Acme shop")
+	c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
+	if _, err := storetest.Conn(t, c.shell["DATABASE_URL"]).Exec(t.Context(), "UPDATE connections SET livemode = true"); err != nil {
+		t.Fatal(err)
+	}
+
+	cfg, err := config.Load(c.lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Listen = "127.0.0.1:0"
+	cfg.SpoolDir = t.TempDir()
+	running, err := app.New(t.Context(), cfg, app.AllRoles)
+	if err != nil {
+		t.Fatalf("it does not start: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	running.OnReady(cancel)
+	if err := running.Run(ctx); err != nil {
+		t.Errorf("it runs until %v", err)
+	}
+
+	out, err := c.run(t, nil, "doctor")
+	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "FAIL  secret key") || !strings.Contains(out, "SECRET_KEY_FILE") || !strings.Contains(out, `run "waybill connection rotate"`) {
+		t.Errorf("doctor: %v\n%s", err, out)
+	}
+	if said := c.explained(t, "connection", "add", "--live", "--name", "two", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret); !strings.Contains(said, "set SECRET_KEY") {
+		t.Errorf("a new live connection: %q", said)
+	}
+}
+
 func TestCredentialsUnderTheKeyInTheDatabaseAreReported(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t)

@@ -1,13 +1,17 @@
 // Package config holds the settings of the service: one struct, read once from
-// the environment. It reads nothing else and opens nothing.
+// the environment and from the key file that SECRET_KEY_FILE names. It reads
+// nothing else and opens nothing.
 package config
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -53,10 +57,11 @@ type Config struct {
 	SpoolDir        string
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
-	FontDir    string
-	SigningKey []byte   // nil means the installation's own
-	SecretKeys [][]byte // the first encrypts, all decrypt; none means the installation's own
-	SecretKMS  []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
+	FontDir       string
+	SigningKey    []byte   // nil means the installation's own
+	SecretKeys    [][]byte // the first encrypts, all decrypt; none means the installation's own
+	SecretKeyFile string   // where SecretKeys were read from if SECRET_KEY is empty
+	SecretKMS     []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
 
 	OIDCIssuer       string // empty is no identity provider
 	OIDCClientID     string
@@ -96,6 +101,7 @@ type Setting struct {
 func Load(lookup func(string) (string, bool)) (Config, error) {
 	source := env{lookup: lookup}
 	settings := read(&source)
+	settings.readKeyFile(&source)
 
 	// A setting that could not be parsed is zero, and would seem to conflict
 	// with others.
@@ -156,10 +162,11 @@ func read(e *env) Config {
 		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers, in case the database is restored to an earlier point in time; must survive restarts. waybill/spool in the user's cache directory if empty"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "interval between two steps of a simulated parcel; 0 advances parcels only on request"),
 
-		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),
-		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; generated and stored in the database if empty"),
-		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live carrier connections require it or SECRET_KMS. To rotate it, put the new key before the old one, separated by a comma. If empty, test credentials and webhook secrets are encrypted with a key that is stored in the same database"),
-		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key in a key management service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To rotate it, put the new key before the old one, separated by a comma. Only SECRET_KEY if empty"),
+		FontDir:       get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),
+		SigningKey:    get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; generated and stored in the database if empty"),
+		SecretKeys:    get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live carrier connections require it, SECRET_KEY_FILE or SECRET_KMS. To rotate it, put the new key before the old one, separated by a comma. If empty, test credentials and webhook secrets are encrypted with a key that is stored in the same database"),
+		SecretKeyFile: get(e, "SECRET_KEY_FILE", "", text, "file with the value of SECRET_KEY, made by waybill secret-key create; read at the start, and only if SECRET_KEY is empty"),
+		SecretKMS:     get(e, "SECRET_KMS", "", list(kmsAddress), "key in a key management service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To rotate it, put the new key before the old one, separated by a comma. Only SECRET_KEY if empty"),
 
 		OIDCIssuer:       get(e, "OIDC_ISSUER", "", optional(issuer), "issuer URL of the OpenID Connect identity provider for dashboard sign-in, exactly as the provider states it; none if empty. The redirect URL is BASE_URL/app/oidc"),
 		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "client id of this installation at the identity provider"),
@@ -177,6 +184,28 @@ func read(e *env) Config {
 		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, comma-separated; link-local addresses and this machine stay blocked"),
 		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on allows webhooks to this machine, for development"),
 	}
+}
+
+// readKeyFile reads the keys of SECRET_KEY_FILE. SECRET_KEY wins, so that an
+// installation that has one keeps it when its deployment begins to name a file.
+func (c *Config) readKeyFile(e *env) {
+	if len(c.SecretKeys) > 0 || c.SecretKeyFile == "" {
+		return
+	}
+
+	content, err := os.ReadFile(c.SecretKeyFile)
+	if err != nil {
+		e.errs = append(e.errs, fmt.Errorf("SECRET_KEY_FILE cannot be read: %w; create it with \"waybill secret-key create FILE\", or restore your copy of it", err))
+		return
+	}
+	keys, err := list(key)(strings.TrimSpace(string(content)))
+	if err == nil && len(keys) == 0 {
+		err = errors.New("is empty")
+	}
+	if err != nil {
+		e.errs = append(e.errs, fmt.Errorf("the content of SECRET_KEY_FILE %w", err))
+	}
+	c.SecretKeys = keys
 }
 
 // conflicts reports settings that are valid each by itself but not together.
@@ -214,7 +243,7 @@ func (c Config) HasOutsideKey() bool {
 }
 
 // HowToSetOutsideKey says what to do where HasOutsideKey is required and false.
-const HowToSetOutsideKey = "set SECRET_KEY to 32 random bytes as base64 (openssl rand -base64 32), the same for every copy and command, and keep a copy of it outside the database; or set SECRET_KMS"
+const HowToSetOutsideKey = "set SECRET_KEY to 32 random bytes as base64 (openssl rand -base64 32), or SECRET_KEY_FILE to a file made by \"waybill secret-key create\", the same for every copy and command, and keep a copy of the key outside the database; or set SECRET_KMS"
 
 // RedactedDatabaseURL is DatabaseURL without its password.
 func (c Config) RedactedDatabaseURL() string {

@@ -58,7 +58,7 @@ var Codes = []Code{
 	{"unsupported", http.StatusConflict, "Not supported", "The carrier does not support this."},
 
 	{"credentials_unreadable", http.StatusConflict, "Credentials unreadable", "The credentials of the carrier connection cannot be decrypted. The operator of the service can find the cause with \"waybill connection check\"."},
-	{"secret_key_required", http.StatusConflict, "Secret key required", "Live carrier credentials need an encryption key that is not in the database. The operator sets `SECRET_KEY` or `SECRET_KMS`."},
+	{"secret_key_required", http.StatusConflict, "Secret key required", "Live carrier credentials need an encryption key that is not in the database. The operator sets `SECRET_KEY`, `SECRET_KEY_FILE` or `SECRET_KMS`."},
 	{"key_unavailable", http.StatusServiceUnavailable, "Key unavailable", "The key that protects the carrier credentials cannot be reached now. Try again later."},
 	{"label_voided", http.StatusGone, "Label voided", "The label was voided and may not be used."},
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Start again without `after`."},

@@ -127,12 +127,18 @@ func explainMissing(err error) error {
 	return err
 }
 
-const sqlLiveConnectionKeys = `SELECT c.wrapped_key FROM connections c WHERE c.livemode AND c.removed_at IS NULL`
+// A LiveConnectionKey is the wrapped data key of a live connection.
+type LiveConnectionKey struct {
+	Wrapped []byte
+	Removed bool // the connection is; its credentials are kept
+}
 
-// LiveConnectionKeys returns the wrapped data keys of all live connections that
-// are in use, of all accounts.
-func (s *Store) LiveConnectionKeys(ctx context.Context) ([][]byte, error) {
-	return selectList(ctx, s.sys, pgx.RowTo[[]byte], sqlLiveConnectionKeys)
+const sqlLiveConnectionKeys = `SELECT c.wrapped_key, c.removed_at IS NOT NULL FROM connections c WHERE c.livemode`
+
+// LiveConnectionKeys returns the wrapped data keys of all live connections, of
+// all accounts.
+func (s *Store) LiveConnectionKeys(ctx context.Context) ([]LiveConnectionKey, error) {
+	return selectList(ctx, s.sys, pgx.RowToStructByPos[LiveConnectionKey], sqlLiveConnectionKeys)
 }
 
 const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id = $1`

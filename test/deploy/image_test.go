@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/waybillhq/waybill/internal/cli"
 )
 
 // service is what these tests read of a service of the compose file.
@@ -66,11 +69,11 @@ func readCompose(t *testing.T, given map[string]string) (composition, []string) 
 	return c, slices.Compact(missing)
 }
 
-var composeSecrets = map[string]string{"POSTGRES_PASSWORD": "admin", "WAYBILL_DB_PASSWORD": "plain", "SECRET_KEY": secretKey}
+var composeSecrets = map[string]string{"POSTGRES_PASSWORD": "admin", "WAYBILL_DB_PASSWORD": "plain"}
 
 func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 	t.Parallel()
-	if _, missing := readCompose(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD", "SECRET_KEY", "WAYBILL_DB_PASSWORD"}) {
+	if _, missing := readCompose(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD", "WAYBILL_DB_PASSWORD"}) {
 		t.Errorf("it asks for %v", missing)
 	}
 	c, missing := readCompose(t, composeSecrets)
@@ -83,8 +86,11 @@ func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 		one := c.Services[name]
 		values := maps.Clone(image.env)
 		maps.Copy(values, one.Environment)
+		if name == "waybill" {
+			values["SECRET_KEY_FILE"] = keyFileOf(t, c)
+		}
 		cfg := loadKnown(t, values)
-		if !strings.Contains(cfg.DatabaseURL, "//waybill:plain@postgres:5432/waybill") || !cfg.HasOutsideKey() {
+		if !strings.Contains(cfg.DatabaseURL, "//waybill:plain@postgres:5432/waybill") || cfg.HasOutsideKey() != (name == "waybill") {
 			t.Errorf("%s: database %s, key %t", name, cfg.DatabaseURL, cfg.HasOutsideKey())
 		}
 		if one.Image != "waybill" || !one.ReadOnly {
@@ -104,7 +110,7 @@ func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 	if !slices.Equal(waybill.Healthcheck.Test, append([]string{"CMD"}, image.health...)) {
 		t.Errorf("the health check is %v, that of the image %v", waybill.Healthcheck.Test, image.health)
 	}
-	if waybill.DependsOn["migrate"].Condition != "service_completed_successfully" || c.Services["migrate"].DependsOn["postgres"].Condition != "service_healthy" {
+	if waybill.DependsOn["migrate"].Condition != "service_completed_successfully" || waybill.DependsOn["secret-key"].Condition != "service_completed_successfully" || c.Services["migrate"].DependsOn["postgres"].Condition != "service_healthy" {
 		t.Error("the services do not wait for each other")
 	}
 	if !slices.ContainsFunc(postgres.Volumes, func(v string) bool {
@@ -122,6 +128,31 @@ func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 			t.Errorf("the volume %s is not declared", source)
 		}
 	}
+}
+
+// keyFileOf runs the command that creates the key on the first start, on this
+// machine, and returns the file. It must be the one that the service reads, in
+// the volume that both have and the database has not.
+func keyFileOf(t *testing.T, c composition) string {
+	t.Helper()
+	maker := c.Services["secret-key"]
+	command, _ := maker.Command.([]any)
+	if len(command) != 3 || command[2] != c.Services["waybill"].Environment["SECRET_KEY_FILE"] {
+		t.Fatalf("the command is %v, the service reads %s", command, c.Services["waybill"].Environment["SECRET_KEY_FILE"])
+	}
+	if !slices.Equal(maker.Volumes, c.Services["waybill"].Volumes) || slices.Contains(c.Services["postgres"].Volumes, maker.Volumes[0]) {
+		t.Errorf("the key is in %v, the service has %v", maker.Volumes, c.Services["waybill"].Volumes)
+	}
+
+	file := filepath.Join(t.TempDir(), "secret-key")
+	for range 2 { // at every start
+		err := cli.Run(t.Context(), []string{fmt.Sprint(command[0]), fmt.Sprint(command[1]), file},
+			cli.Streams{Env: func(string) (string, bool) { return "", false }, Out: io.Discard, Err: io.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
 }
 
 // imageSettings are what the Dockerfile says of the image.
@@ -177,6 +208,11 @@ func TestTheImageStarts(t *testing.T) {
 	// The network is this host's own: other addresses, and the test's database.
 	b.env = append(b.env, "DATABASE_URL="+plainDatabase(t), "LISTEN="+api, "METRICS_LISTEN="+metrics, "LOG_LEVEL=WARN")
 
+	create := slices.Clone(image.Entrypoint)
+	for _, part := range c.Services["secret-key"].Command.([]any) {
+		create = append(create, fmt.Sprint(part))
+	}
+	b.run(t, create...)
 	b.run(t, append(slices.Clone(image.Entrypoint), "migrate")...)
 	b.serve(t, append(slices.Clone(image.Entrypoint), image.Cmd...)...)
 	useIt(t, b, image.Entrypoint[0], api, metrics)
