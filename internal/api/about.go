@@ -27,7 +27,7 @@ var abouts = map[string]string{
 		"A delivery succeeds if the webhook answers 2xx within 10 seconds. Redirects are not followed. Events can arrive more than once and out of order: use `webhook-id` to detect duplicates and `sequence` to order them.",
 	"listWebhooks":        "Lists all webhooks of the account in the key's mode.",
 	"getWebhook":          "Returns a webhook and its delivery status, without its secret.",
-	"changeWebhook":       "Updates the given fields and leaves the rest unchanged. Events for a disabled webhook wait and are sent when it is enabled again. A new URL starts unverified.",
+	"changeWebhook":       "Updates the given fields and leaves the rest unchanged. Events for a disabled webhook wait and are sent when it is enabled again. A new URL starts unverified, and stored header values are not sent to it: give `headers` again.",
 	"deleteWebhook":       "Deletes a webhook. Events that are waiting for it are no longer sent; they stay in the log.",
 	"rotateWebhookSecret": "Gives a webhook a new secret and a new key pair. For 24 hours, events are also signed with the old ones, so receivers can switch without losing events.",
 	"testWebhook":         "Sends one test event, marked with `test: true`, immediately and returns the result. Limited to one per second.",

@@ -40,11 +40,11 @@ type webhookInput struct {
 
 // webhookChange is the body of PATCH /v1/webhooks/{id}.
 type webhookChange struct {
-	URL         *string          `json:"url,omitempty" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"URL to send events to."`
+	URL         *string          `json:"url,omitempty" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"URL to send events to. If it changes and the webhook has custom headers, headers is required too."`
 	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The event types to send; * means all."`
 	Description *string          `json:"description,omitempty" maxLength:"500" doc:"Description of your own."`
 	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events. Events recorded while it is false are sent once it is true again, as far back as the log reaches."`
-	Headers     headersInput     `json:"headers,omitempty" doc:"The complete set of custom headers; an empty object removes them all."`
+	Headers     headersInput     `json:"headers,omitempty" doc:"The complete set of custom headers; an empty object removes them all. Required when url changes and there are any: stored values are never sent to another URL."`
 	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events. To see a shared secret that was never shown, rotate it."`
 }
 

@@ -105,6 +105,43 @@ func TestAWebhookIsMadeTriedChangedAndDeleted(t *testing.T) {
 	b.do(http.StatusNotFound, "GET", path+"/deliveries", "")
 }
 
+// Whoever may change the URL must not be able to read the headers, whose values
+// are never shown, at an address of their own.
+func TestANewAddressDoesNotReceiveTheStoredHeaders(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	theirs := newHook(t)
+	attacker := newHook(t)
+	made, _ := b.do(http.StatusCreated, "POST", "/v1/webhooks", `{"url":"`+theirs.url+`","headers":{"Authorization":"Bearer theirs"}}`)
+	path := "/v1/webhooks/" + made["id"].(string)
+
+	for _, body := range []string{
+		`{"url":"` + attacker.url + `"}`,
+		`{"url":"` + attacker.url + `","headers":null}`,
+		`{"url":"` + theirs.url + `/other"}`,
+	} {
+		if _, w := b.do(http.StatusUnprocessableEntity, "PATCH", path, body); !strings.Contains(w.Body.String(), `"/headers"`) {
+			t.Errorf("%s: %s", body, w.Body)
+		}
+	}
+	b.do(http.StatusOK, "POST", path+"/test", "")
+	if attacker.header != nil || theirs.header.Get("Authorization") != "Bearer theirs" {
+		t.Errorf("the attacker received %v, the owner %v", attacker.header, theirs.header)
+	}
+
+	// The same address keeps them, and so does a change of anything else.
+	b.do(http.StatusOK, "PATCH", path, `{"url":"`+theirs.url+`","description":"new"}`)
+	if got, _ := b.do(http.StatusOK, "GET", path, ""); fmt.Sprint(got["headerNames"]) != "[Authorization]" {
+		t.Errorf("after a change of the description: %v", got)
+	}
+	b.do(http.StatusOK, "PATCH", path, `{"url":"`+attacker.url+`","headers":{}}`)
+	time.Sleep(time.Second) // one test a second
+	b.do(http.StatusOK, "POST", path+"/test", "")
+	if attacker.header == nil || attacker.header.Get("Authorization") != "" {
+		t.Errorf("without headers, the new address received %v", attacker.header)
+	}
+}
+
 func TestASecretIsKeptSealedAndRepeatedUnderItsKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -49,7 +49,7 @@ type Settings struct {
 	URL         *string
 	Kinds       []ship.EventKind // "*" means all
 	Description *string
-	Headers     map[string]string // replaces all; empty and not nil removes them
+	Headers     map[string]string // replaces all; empty and not nil removes them. Required with a new URL if there are any
 	Signature   *string
 	Enabled     *bool
 }

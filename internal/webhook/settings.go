@@ -28,9 +28,19 @@ func (s *Service) apply(row *store.Endpoint, set Settings) error {
 	var invalid []ship.FieldError
 
 	if set.URL != nil {
-		var problems []ship.FieldError
-		row.URL, problems = s.sender.policy.checkURL(*set.URL)
+		address, problems := s.sender.policy.checkURL(*set.URL)
 		invalid = append(invalid, problems...)
+
+		// The values of headers are never shown. Sent to a new address, they
+		// would be shown to whoever can change it.
+		if address != row.URL && len(row.Headers) > 0 && set.Headers == nil {
+			invalid = append(invalid, ship.FieldError{
+				Pointer: "/headers",
+				Code:    "required",
+				Detail:  "must be given again when the URL changes, because stored values are sent to no other address; {} removes them",
+			})
+		}
+		row.URL = address
 	}
 
 	if set.Kinds != nil {

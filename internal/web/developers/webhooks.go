@@ -23,6 +23,7 @@ type hookList struct {
 type hookForm struct {
 	URL, Description, Signature string
 	Kinds                       []string // none means all
+	RemoveHeaders               bool
 	Wrong                       site.Problems
 }
 
@@ -34,6 +35,7 @@ func (f hookForm) Has(kind ship.EventKind) bool {
 func readHookForm(v *site.Visit) hookForm {
 	form := hookForm{URL: v.Form("url"), Description: v.Form("description"), Signature: v.Form("signature")}
 	form.Kinds = v.Request.PostForm["kind"] // parsed by the line above
+	form.RemoveHeaders = v.Form("remove-headers") != ""
 	return form
 }
 
@@ -41,6 +43,9 @@ func (f hookForm) settings() webhook.Settings {
 	settings := webhook.Settings{URL: &f.URL, Description: &f.Description, Kinds: []ship.EventKind{}}
 	if f.Signature != "" {
 		settings.Signature = &f.Signature
+	}
+	if f.RemoveHeaders {
+		settings.Headers = map[string]string{}
 	}
 
 	for _, kind := range f.Kinds {
