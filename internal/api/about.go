@@ -85,7 +85,7 @@ var headers = map[string]string{
 	"RateLimit-Policy":    "The key's rate limit.",
 	"Retry-After":         "Seconds to wait before retrying.",
 	"ETag":                "Version tag, for If-None-Match.",
-	"Cache-Control":       "Responses may be cached only by the client and must be revalidated.",
+	"Cache-Control":       "`no-store`: browsers and proxies must not keep the response. You can still keep a copy and check it with its `ETag`.",
 	"Content-Disposition": "Name of the file.",
 	"Location":            "Path of the resource.",
 	"Idempotent-Replayed": "true if this is the stored response to an earlier request with the same Idempotency-Key.",

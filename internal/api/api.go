@@ -86,6 +86,7 @@ type server struct {
 	api     huma.API
 	order   []*route          // as in the table
 	routes  map[string]*route // by pattern, "POST /v1/rates"
+	public  []string          // patterns that need no key
 	mux     *http.ServeMux
 	docs    func() (publishedDocs, error)
 }
@@ -104,7 +105,7 @@ func New(c Config) http.Handler {
 	// takes longer than everything else at the start.
 	s.docs = sync.OnceValues(func() (publishedDocs, error) { return renderDocs(c) })
 
-	return httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
+	wrapped := httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
 		BaseURL:  c.BaseURL,
 		Timeout:  c.Limits.Timeout,
 		Log:      c.Log,
@@ -112,6 +113,7 @@ func New(c Config) http.Handler {
 		Quiet:    []string{"/healthz", "/readyz"},
 		Finished: c.Finished,
 	})
+	return httpkit.Secure(wrapped, c.BaseURL, c.TrustedProxies)
 }
 
 // renderDocs renders the published documents. It uses a server of its own,

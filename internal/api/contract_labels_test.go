@@ -42,7 +42,7 @@ func TestContractLabelsAreServedWithTheirHeaders(t *testing.T) {
 		path := "/v1/labels/" + id + "." + format
 		resp, body := get("GET", path, "")
 		tag := resp.Header.Get("ETag")
-		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != kind || resp.Header.Get("Cache-Control") != "private, no-cache" ||
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != kind || resp.Header.Get("Cache-Control") != "no-store" ||
 			resp.Header.Get("Content-Disposition") != `inline; filename="`+id+"."+format+`"` || !strings.HasPrefix(tag, `"`) || tags[tag] {
 			t.Errorf("%s: %d %v", format, resp.StatusCode, resp.Header)
 		}

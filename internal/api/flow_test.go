@@ -32,7 +32,7 @@ func TestTheWorkflowOfTheSpecification(t *testing.T) {
 	}
 	for ext, kind := range map[string]string{"pdf": "application/pdf", "zpl": "application/zpl", "png": "image/png"} {
 		_, w := b.do(http.StatusOK, "GET", "/v1/labels/"+id+"."+ext, "")
-		if w.Header().Get("Content-Type") != kind || w.Body.Len() == 0 || w.Header().Get("Cache-Control") != "private, no-cache" ||
+		if w.Header().Get("Content-Type") != kind || w.Body.Len() == 0 || w.Header().Get("Cache-Control") != "no-store" ||
 			w.Header().Get("Content-Disposition") != `inline; filename="`+id+"."+ext+`"` {
 			t.Errorf("%s: %v", ext, w.Header())
 		}

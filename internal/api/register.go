@@ -76,6 +76,7 @@ func (m guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.Se
 
 // handlePublic registers a handler that needs no key.
 func (s *server) handlePublic(pattern string, handler http.HandlerFunc) {
+	s.public = append(s.public, pattern)
 	_, path, _ := strings.Cut(pattern, " ")
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		httpkit.From(r.Context()).Route = path

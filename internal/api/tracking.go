@@ -46,7 +46,7 @@ func (s *server) track(ctx context.Context, in *trackRequest) (reply, error) {
 	if etagMatches(in.IfNoneMatch, tag) {
 		out = reply{status: http.StatusNotModified}
 	}
-	return out.with("ETag", tag).with("Cache-Control", "private, no-cache"), nil
+	return out.with("ETag", tag), nil
 }
 
 // renderTimeline renders a timeline with a tag that changes only with its

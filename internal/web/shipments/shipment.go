@@ -231,7 +231,6 @@ func downloadLabel(v *site.Visit) error {
 
 	header := v.Writer.Header()
 	header.Set("ETag", file.ETag)
-	header.Set("Cache-Control", "private, no-cache")
 	if v.Request.Header.Get("If-None-Match") == file.ETag {
 		v.Writer.WriteHeader(http.StatusNotModified)
 		return nil
@@ -279,7 +278,6 @@ func downloadDocument(v *site.Visit) error {
 	contentType := map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}[document.Format]
 
 	header := v.Writer.Header()
-	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Content-Type", cmp.Or(contentType, "application/octet-stream"))
 	header.Set("Content-Disposition", `inline; filename="`+string(id)+"-"+document.Type+"."+document.Format+`"`)
 	v.Writer.Write(document.Data) // the client may have disconnected

@@ -47,7 +47,6 @@ func (v *Visit) ExportCSV(name string, head ...string) *CSV {
 	header := v.Writer.Header()
 	header.Set("Content-Type", "text/csv; charset=utf-8")
 	header.Set("Content-Disposition", `attachment; filename="`+name+`-`+v.Mode()+`.csv"`)
-	header.Set("Cache-Control", "no-store")
 
 	out := &CSV{w: v.Writer}
 	out.Row(head...)

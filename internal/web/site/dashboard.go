@@ -118,7 +118,8 @@ func New(config Config, pages Pages) *Dashboard {
 
 	// Forms of other sites are rejected by the browser's own headers, so pages
 	// carry no token against forged requests.
-	s.handler = http.NewCrossOriginProtection().Handler(outer)
+	protected := http.NewCrossOriginProtection().Handler(outer)
+	s.handler = httpkit.Secure(protected, config.BaseURL, config.TrustedProxies)
 	return s
 }
 

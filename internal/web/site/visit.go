@@ -78,15 +78,14 @@ func (v *Visit) Query(name string) string { return strings.TrimSpace(v.Request.U
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
 
+// secure sets the headers of pages; httpkit.Secure has set those of every answer.
 func secure(header http.Header) {
 	header.Set("Content-Security-Policy", Policy)
-	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-	header.Set("Cache-Control", "no-store")
 }
 
 // Show answers with a page, or a part of one.

@@ -123,7 +123,6 @@ func recipientHeaders(v *site.Visit) {
 	header := v.Writer.Header()
 	header.Set("Referrer-Policy", "no-referrer") // the address is the secret
 	header.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
-	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Vary", "Accept-Language")
 }
 
