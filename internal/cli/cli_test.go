@@ -138,6 +138,9 @@ func TestMistakesAreExplained(t *testing.T) {
 	explain(`"waybill --help" lists the commands`, "frobnicate")
 	explain("got 0: waybill connection push CONNECTION_ID", "connection", "push")
 	explain("unknown flag", "migrate", "--force")
+	s["BASE_URL"] = "http://ship.example.com"
+	explain("put a proxy that terminates TLS in front of the service", "serve")
+	delete(s, "BASE_URL")
 	delete(s, "DATABASE_URL")
 	explain("DATABASE_URL is not set", "migrate")
 }

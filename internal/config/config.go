@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -127,7 +128,7 @@ func read(e *env) Config {
 
 		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address the API listens on; port 0 picks a free port"),
 		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off disables it"),
-		BaseURL:        get(e, "BASE_URL", "", optional(baseURL), "public URL of the service, used in every link; http:// and LISTEN if empty"),
+		BaseURL:        get(e, "BASE_URL", "", optional(publicURL), "public URL of the service, used in every link: https, or http on this machine alone; http:// and LISTEN if empty"),
 		TrustedProxies: get(e, "TRUSTED_PROXIES", "", list(prefix), "networks of the proxies whose X-Forwarded-For header is trusted, comma-separated"),
 
 		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "minimum log level: DEBUG, INFO, WARN or ERROR"),
@@ -221,6 +222,12 @@ func (c Config) conflicts() (errs []error) {
 	// carrier.
 	if c.SettleAfter < c.PurchaseTimeout {
 		errs = append(errs, errors.New("SETTLE_AFTER must not be shorter than PURCHASE_TIMEOUT"))
+	}
+
+	// Without BASE_URL, links lead to LISTEN over http. A service that listens on
+	// every address is reached as localhost.
+	if host, _, _ := net.SplitHostPort(c.Listen); c.BaseURL == "" && host != "" && !isLoopback(host) && !isUnspecified(host) {
+		errs = append(errs, errors.New("BASE_URL must be set, because LISTEN can be reached from other machines: "+useTLS))
 	}
 
 	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {

@@ -94,6 +94,46 @@ func TestAMissingDatabaseIsExplained(t *testing.T) {
 	}
 }
 
+func TestTheServiceIsPublicOverTLSAlone(t *testing.T) {
+	t.Parallel()
+	for address, allowed := range map[string]bool{
+		"https://ship.example.com":            true,
+		"http://localhost:8080":               true,
+		"http://127.0.0.1:8080":               true,
+		"http://[::1]:8080":                   true,
+		"http://ship.example.com":             false,
+		"HTTP://ship.example.com":             false,
+		"http://10.0.0.5:8080":                false,
+		"http://127.0.0.1.example.com":        false,
+		"http://localhost.example.com":        false,
+		"http://localhost:x@ship.example.com": false,
+		"http://0.0.0.0:8080":                 false,
+	} {
+		_, err := config.Load(lookup(map[string]string{"DATABASE_URL": database, "BASE_URL": address}))
+		if (err == nil) != allowed || !allowed && !strings.Contains(err.Error(), "https") {
+			t.Errorf("BASE_URL %s: %v", address, err)
+		}
+	}
+
+	// Without BASE_URL, links lead to LISTEN.
+	for listen, allowed := range map[string]bool{
+		"127.0.0.1:8080": true,
+		"localhost:8080": true,
+		":8080":          true, // reached as localhost
+		"0.0.0.0:8080":   true,
+		"10.0.0.5:8080":  false,
+		"intranet:8080":  false,
+	} {
+		_, err := config.Load(lookup(map[string]string{"DATABASE_URL": database, "LISTEN": listen}))
+		if (err == nil) != allowed || !allowed && !strings.Contains(err.Error(), "BASE_URL must be set") {
+			t.Errorf("LISTEN %s: %v", listen, err)
+		}
+		if _, err := config.Load(lookup(map[string]string{"DATABASE_URL": database, "LISTEN": listen, "BASE_URL": "https://ship.example.com"})); err != nil {
+			t.Errorf("LISTEN %s behind TLS: %v", listen, err)
+		}
+	}
+}
+
 func TestSettingsThatDisagreeAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(lookup(map[string]string{"DATABASE_URL": database, "REQUEST_TIMEOUT": "3s"}))

@@ -168,6 +168,22 @@ func baseURL(s string) (string, error) {
 	return strings.TrimRight(s, "/"), nil
 }
 
+// useTLS says what to do about an address without TLS.
+const useTLS = "put a proxy that terminates TLS in front of the service, and set BASE_URL to its https address"
+
+// publicURL parses the address of the service itself. API keys, sessions and
+// people's addresses are sent to it, so it must use TLS, except on this machine.
+func publicURL(s string) (string, error) {
+	parsed, err := baseURL(s)
+	if err != nil {
+		return "", err
+	}
+	if address, err := url.Parse(parsed); err != nil || !isConfidential(address) {
+		return "", errors.New("must begin with https:// unless it is this machine (localhost, 127.0.0.1 or [::1]), because API keys, sessions and addresses would be sent unencrypted: " + useTLS)
+	}
+	return parsed, nil
+}
+
 // issuer parses the name of an identity provider. It is compared byte for byte,
 // so a trailing slash is kept.
 func issuer(s string) (string, error) {
@@ -273,6 +289,11 @@ func carrierQuotas(s string) (map[string]Quota, error) {
 		return name, nil
 	})(s)
 	return quotas, err
+}
+
+func isUnspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
 }
 
 func isLoopback(host string) bool {

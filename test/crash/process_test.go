@@ -35,7 +35,7 @@ func (b *bench) start(name, point string) *process {
 	p := &process{name: name, ended: make(chan struct{})}
 	p.cmd = exec.Command(proving.Binary(), "serve")
 	p.cmd.Env = append(os.Environ(), append(fast, "DATABASE_URL="+b.database, "SECRET_KEY="+secretKey, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
-		"BASE_URL=http://waybill.test", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=4", "CARRIER_URLS="+b.urls, failpoint.Variable+"="+point)...)
+		"BASE_URL=https://waybill.test", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=4", "CARRIER_URLS="+b.urls, failpoint.Variable+"="+point)...)
 	if b.scenario.review {
 		p.cmd.Env = append(p.cmd.Env, "REVIEW_AFTER=1s")
 	}

@@ -134,7 +134,7 @@ func (w *world) env() []string {
 	for i, s := range w.carriers {
 		urls[i] = s.Name + "=http://" + s.Addr
 	}
-	return append([]string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=http://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
+	return append([]string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=https://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
 }
 
 // secretKey seals what is secret; the database alone opens nothing.
