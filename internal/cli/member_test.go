@@ -90,8 +90,8 @@ func TestMemberAddGivesNothingToWhoeverHasNotProvedTheAddress(t *testing.T) {
 
 	// An owner of the first account invites the victim and accepts in their
 	// name.
-	setPassword(s.must(t, "member", "add", "--email", "thief@example.com", "--account", first), "a password of the thief")
-	thief, err := signIn("thief@example.com", "a password of the thief")
+	setPassword(s.must(t, "member", "add", "--email", "thief@example.com", "--account", first), "quiet lanterns of the thief")
+	thief, err := signIn("thief@example.com", "quiet lanterns of the thief")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,9 +227,13 @@ func (s *Service) Accept(ctx context.Context, in AcceptInput) (SignedIn, error) 
 	if err != nil {
 		return SignedIn{}, err
 	}
+	account, err := s.store.Account(ctx, invitation.Account)
+	if err != nil {
+		return SignedIn{}, err
+	}
 
 	person.Name = strings.TrimSpace(in.Name)
-	invalid := append(checkName("/name", person.Name), checkPassword(in.Password, person.Email, person.Name)...)
+	invalid := append(checkName("/name", person.Name), checkPassword(in.Password, person.Email, person.Name, account.Name)...)
 	if err := ship.InvalidFields(invalid); err != nil {
 		return SignedIn{}, err
 	}

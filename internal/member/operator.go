@@ -179,7 +179,11 @@ func (s *Service) Reset(ctx context.Context, in ResetInput) error {
 	if err != nil {
 		return err
 	}
-	if err := ship.InvalidFields(checkPassword(in.Password, person.Email, person.Name)); err != nil {
+	names, err := s.accountNames(ctx, person.ID)
+	if err != nil {
+		return err
+	}
+	if err := ship.InvalidFields(checkPassword(in.Password, append(names, person.Email, person.Name)...)); err != nil {
 		return err
 	}
 

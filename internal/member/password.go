@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -8,10 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/ccojocar/zxcvbn-go"
+	"github.com/ccojocar/zxcvbn-go/matching"
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
@@ -162,8 +167,8 @@ const (
 )
 
 // checkPassword returns what is invalid in a new password. Length matters most;
-// beyond it only what a guesser tries first is refused. known are the person's
-// e-mail and name.
+// beyond it only what a guesser tries first is refused. known are the texts that
+// an attacker knows of the person: e-mail, name, and the names of accounts.
 func checkPassword(password string, known ...string) []ship.FieldError {
 	invalid := func(detail string) []ship.FieldError {
 		return []ship.FieldError{{Pointer: "/password", Code: "invalid", Detail: detail}}
@@ -177,17 +182,85 @@ func checkPassword(password string, known ...string) []ship.FieldError {
 		return invalid(fmt.Sprintf("must have at most %d characters", maxPassword))
 	}
 
-	plain := strings.ToLower(strings.TrimSpace(password))
-	for _, text := range append(known, "waybill") {
-		name, _, _ := strings.Cut(strings.ToLower(text), "@")
-		if len(name) > 2 && strings.Trim(strings.ReplaceAll(plain, name, ""), "0123456789!@#$%^&*.-_ ") == "" {
-			return invalid("is too easy to guess: do not use your name or e-mail address")
+	words := guessableWords(known)
+	for _, plain := range readings(password) {
+		if isMadeOf(plain, words) {
+			return invalid("is too easy to guess: do not use your name, your e-mail address or the name of the account")
+		}
+		if distinctRunes(plain) < 5 || !isStrong(plain, words) {
+			return invalid("is too easy to guess: common words, names, dates and keyboard patterns are tried first. Use several unrelated words, or a password manager")
 		}
 	}
-	if distinctRunes(plain) < 5 || isCommon(plain) {
-		return invalid("is a common password that is easy to guess")
-	}
 	return nil
+}
+
+// readings returns what a guesser reads in a password: the text in lower case,
+// and the same with the letters that common replacements stand for.
+func readings(password string) []string {
+	plain := strings.ToLower(norm.NFKC.String(strings.TrimSpace(password)))
+	replaced := strings.NewReplacer(
+		"4", "a", "@", "a", "8", "b", "3", "e", "6", "g", "9", "g",
+		"1", "i", "!", "i", "0", "o", "5", "s", "$", "s", "7", "t", "+", "t",
+	).Replace(plain)
+	if replaced == plain {
+		return []string{plain}
+	}
+	return []string{plain, replaced}
+}
+
+// guessableWords returns the words of texts that are known of a person, and of
+// this product, the longest first.
+func guessableWords(known []string) []string {
+	words := []string{"waybill", "shipping", "shipment"}
+	for _, text := range known {
+		text = strings.ToLower(norm.NFKC.String(text))
+		pieces := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		local, _, _ := strings.Cut(text, "@")
+
+		for _, word := range append(pieces, text, local, strings.Join(pieces, "")) {
+			if utf8.RuneCountInString(word) >= 3 {
+				words = append(words, word)
+			}
+		}
+	}
+
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
+	})
+	return slices.Compact(words)
+}
+
+// isMadeOf reports whether the text has one of the words, and beside them no
+// letter.
+func isMadeOf(text string, words []string) bool {
+	rest := text
+	for _, word := range words {
+		rest = strings.ReplaceAll(rest, word, "")
+	}
+	return rest != text && !strings.ContainsFunc(rest, unicode.IsLetter)
+}
+
+const (
+	// minScore is the least score of zxcvbn, of 0 to 4: some 10^10 guesses.
+	// argon2id makes each of them slow for whoever has the hashes.
+	minScore = 3
+
+	// scoredLength is how much of a password is scored, in characters. The time
+	// grows with its square, and what is strong so far stays strong.
+	scoredLength = 64
+)
+
+// isStrong reports whether the text, in lower case, needs many guesses: zxcvbn
+// knows common passwords, English words, names, dates and keyboard patterns.
+func isStrong(text string, words []string) bool {
+	if runes := []rune(text); len(runes) > scoredLength {
+		text = string(runes[:scoredLength])
+	}
+
+	// Its own reading of replaced letters takes exponential time; readings does
+	// that instead.
+	strength := zxcvbn.PasswordStrength(text, words, matching.FilterL33tMatcher)
+	return strength.Score >= minScore
 }
 
 // distinctRunes counts the different characters of a text.
@@ -199,17 +272,12 @@ func distinctRunes(text string) int {
 	return len(seen)
 }
 
-// common are the parts that the most common long passwords are made of.
-var common = []string{
-	"password", "passwort", "qwertyuiop", "qwerty", "qwertz", "asdfghjkl", "asdf", "zxcvbnm", "1q2w3e4r5t6y", "1qaz2wsx3edc", "1q2w3e4r", "1qaz2wsx",
-	"letmein", "welcome", "iloveyou", "administrator", "admin", "changeme", "secret", "abcdefghijklmnop", "abcd", "abc", "dragon", "sunshine", "monkey", "football", "baseball", "princess", "superman", "trustno1", "shipping",
-}
-
-// isCommon reports whether the text is nothing but common parts, digits and
-// punctuation.
-func isCommon(text string) bool {
-	for _, part := range common {
-		text = strings.ReplaceAll(text, part, "")
+// accountNames returns the names of the accounts that a person is a member of.
+func (s *Service) accountNames(ctx context.Context, person ship.PersonID) ([]string, error) {
+	memberships, err := s.store.Memberships(ctx, person)
+	names := make([]string, len(memberships))
+	for i, membership := range memberships {
+		names[i] = membership.Name
 	}
-	return strings.Trim(text, "0123456789!@#$%^&*.-_ ") == ""
+	return names, err
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -89,9 +90,39 @@ func TestPasswordsThatAreGuessedFirstAreRefused(t *testing.T) {
 		testPassword: true, "Xk2!vbQ9#fLm": true, "дом на горе и сад": true, strings.Repeat("long words ", 20): true,
 		"short": false, "elevenchars": false, "aaaaaaaaaaaaaa": false, "123456789012": false, "password12345": false, "Passwordpassword1!": false,
 		"qwertyuiop123": false, "ada.lovelace1843": false, "Ada Lovelace 1": false, "waybill-waybill": false, strings.Repeat("xyzab ", 60): false, "bad\xffutf8 password": false,
+
+		// What lists of leaked passwords and rules over words begin with.
+		"chocolate123": false, "Chocolate123!": false, "ch0c0l@te1234": false, "michael19851985": false, "sunshine2024!": false, "iloveyou1234": false,
+		"liverpoolfc1": false, "1qaz2wsx3edc": false, "zaq12wsxcde3": false, "abcdefghijkl": false, "january01011990": false, "P@ssw0rd2024!": false,
+		"administrator": false, "welcome12345": false, "superman1234": false, "butterfly123": false, "Manchester12": false, "spongebob123": false,
+
+		// The account's own words.
+		"northwind2024": false, "Northwind Supply 1": false, "NORTHWINDSUPPLY!!": false, "northwind-waybill": false, "n0rthw1nd2024!": false,
+		"lovelace.example": false, "shippingwaybill1": false,
+		"northwind sails over copper hills": true,
 	} {
-		if wrong := checkPassword(password, "ada.lovelace@example.com", "Ada Lovelace"); (len(wrong) == 0) != good {
+		if wrong := checkPassword(password, "ada.lovelace@example.com", "Ada Lovelace", "Northwind Supply"); (len(wrong) == 0) != good {
 			t.Errorf("%q: %v", password, wrong)
+		}
+	}
+}
+
+// Any text can be sent as a password.
+func TestNoPasswordIsTooMuchForItsCheck(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		checkPassword(rapid.String().Draw(t, "password"), rapid.String().Draw(t, "name"))
+	})
+	for _, password := range []string{
+		strings.Repeat("\u0130", 200) + "password",
+		strings.Repeat("4@8({[<369!1|0$5+7%2", 12),
+		strings.Repeat("\U0001F4E6", 256),
+		strings.Repeat("a1", 128),
+	} {
+		start := time.Now()
+		checkPassword(password, "ada@example.com")
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%.20q takes %s", password, took)
 		}
 	}
 }

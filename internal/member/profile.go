@@ -79,7 +79,11 @@ func (s *Service) SetPassword(ctx context.Context, a Actor, password string) (Si
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return SignedIn{}, err
 	}
-	if err := ship.InvalidFields(checkPassword(password, a.Person.Email, a.Person.Name)); err != nil {
+	names, err := s.accountNames(ctx, a.Person.ID)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if err := ship.InvalidFields(checkPassword(password, append(names, a.Person.Email, a.Person.Name)...)); err != nil {
 		return SignedIn{}, err
 	}
 

@@ -72,7 +72,11 @@ func (s *Service) Setup(ctx context.Context, in SetupInput) (SignedIn, error) {
 		// Only the operator has the link, so the address counts as proved.
 		EmailVerifiedAt: now,
 	}
-	invalid := append(checkPerson(person.Email, person.Name), checkPassword(in.Password, person.Email, person.Name)...)
+	known := []string{person.Email, person.Name, in.AccountName}
+	for _, account := range accounts {
+		known = append(known, account.Name)
+	}
+	invalid := append(checkPerson(person.Email, person.Name), checkPassword(in.Password, known...)...)
 
 	var first *ship.Account
 	if len(accounts) == 0 {
