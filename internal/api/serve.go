@@ -177,7 +177,7 @@ func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWr
 
 	from := httpkit.ClientAddr(r, s.TrustedProxies)
 	if rt.link && len(r.Header["Authorization"]) == 0 && r.URL.Query().Has("token") {
-		return s.limiter.Admit(w.Header(), from.String())
+		return s.limiter.Admit(w.Header(), httpkit.ClientNetwork(r, s.TrustedProxies))
 	}
 
 	key := httpkit.BearerKey(r)

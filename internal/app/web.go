@@ -32,6 +32,8 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
 			return a.services.traffic.Waits(string(id))
 		},
+		RateLimit:      a.cfg.RateLimit,
+		RateBurst:      a.cfg.RateBurst,
 		BaseURL:        a.baseURL,
 		TrustedProxies: a.cfg.TrustedProxies,
 		Log:            a.log,

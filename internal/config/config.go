@@ -136,8 +136,8 @@ func read(e *env) Config {
 		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "URL of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
 		Profiling:     get(e, "PROFILING", "off", onOff, "on serves /debug/pprof on METRICS_LISTEN"),
 
-		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests per second for each key and copy of the program; 0 for no limit"),
-		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests a key can make in a burst"),
+		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests per second for each key and each dashboard session, in each copy of the program; an address can make four times as many to the dashboard. 0 for no limit"),
+		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests a key or a dashboard session can make in a burst"),
 		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 4<<20), "maximum size of a request body; rate sheets have a limit of their own"),
 		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "maximum size of request headers"),
 		HeavyWorkBytes:  get(e, "HEAVY_WORK_BYTES", "268435456", wholeNumber[int64](192<<20, 1<<40), "memory for rate sheets, order files, back-tests, logos and label conversions that run at once; more of them wait, then get 503"),

@@ -35,6 +35,23 @@ func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return addr
 }
 
+// ClientNetwork returns what requests without a key are counted by: the client's
+// address, or for IPv6 the /64 network that one subscriber has. It is "" if the
+// address is not known.
+func ClientNetwork(r *http.Request, trusted []netip.Prefix) string {
+	address := ClientAddr(r, trusted)
+	if address.Is6() {
+		if network, err := address.Prefix(64); err == nil {
+			address = network.Addr()
+		}
+	}
+
+	if address == (netip.Addr{}) {
+		return ""
+	}
+	return address.String()
+}
+
 // containsAddr reports whether one of the prefixes contains the address.
 func containsAddr(prefixes []netip.Prefix, addr netip.Addr) bool {
 	for _, prefix := range prefixes {

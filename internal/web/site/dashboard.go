@@ -55,6 +55,10 @@ type Config struct {
 	// Reference returns the API's description of itself; nil for none.
 	Reference func() ([]httpkit.ReferenceGroup, error)
 
+	// RateLimit is the number of requests per second of each session, in this
+	// process; 0 sets no limit. RateBurst is how many it can make at once.
+	RateLimit, RateBurst int
+
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
@@ -68,6 +72,7 @@ type Dashboard struct {
 	handler http.Handler
 	mux     *http.ServeMux // of all pages but the stream
 	hub     *hub
+	limits  limits
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -83,7 +88,7 @@ type Pages struct {
 // New returns the dashboard of the pages.
 func New(config Config, pages Pages) *Dashboard {
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
-	s := &Dashboard{Config: config, pages: pages}
+	s := &Dashboard{Config: config, pages: pages, limits: newLimits(config.RateLimit, config.RateBurst)}
 	s.hub = newHub(s.Webhook, s.Shipping.States, config.Log)
 
 	// The pages of accounts have a mux of their own. In one mux with the others

@@ -228,7 +228,13 @@ func (s *Dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 		Request:   r,
 		rt:        Route{Path: livePath, Action: member.ViewShipments},
 	}
-	if err := v.admit(); err != nil {
+	err := v.admit()
+	if isOverLimit(err) {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	if err != nil {
 		w.WriteHeader(http.StatusNoContent) // the browser does not connect again
 		return
 	}

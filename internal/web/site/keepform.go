@@ -41,6 +41,9 @@ func (v *Visit) keepForm(err error) bool {
 		Asked:  problem.RequestID,
 	}
 	form.Title, form.What = v.describeOutage(err)
+	if after := problem.RetryAfter(); after != "" {
+		v.Writer.Header().Set("Retry-After", after)
+	}
 	if needsSignIn(err) {
 		form.Status = http.StatusForbidden
 		form.SignIn = "/app/login"
@@ -100,8 +103,16 @@ func (v *Visit) mayServeLater(err error) bool {
 	case ship.Internal, ship.Unavailable, ship.Uncertain:
 		return true
 	}
+
+	// The form of a flood without a session is not even read.
+	if isOverLimit(err) {
+		return v.Who.Actor.Session != ""
+	}
 	return ship.CodeOf(err) == "idempotency_in_progress"
 }
+
+// isOverLimit reports whether there were too many requests.
+func isOverLimit(err error) bool { return ship.CodeOf(err) == "rate_limited" }
 
 // describeOutage says what happened and whether anything was bought.
 //
@@ -111,6 +122,8 @@ func (v *Visit) describeOutage(err error) (title, what string) {
 	switch {
 	case needsSignIn(err):
 		return "Sign in again", "Your session has ended. Nothing was bought or saved. Sign in again in a new tab, then send the form again: what you typed is kept here."
+	case isOverLimit(err):
+		return "Too many requests", "This browser has sent too many requests. Nothing was bought or saved. Send the form again in a moment: what you typed is kept here."
 	case ship.CodeOf(err) == "idempotency_in_progress":
 		return "Still buying", "This label is still being bought. Send the form again in a moment: it finds the label and does not buy a second one."
 	case v.admitted && v.rt.Path == PurchasePath:

@@ -15,6 +15,7 @@ type Route struct {
 	Method, Path string
 	Action       member.Action // that the person's role must allow
 	Open         bool          // no sign-in is needed
+	Unlimited    bool          // requests are not counted, or by the handler itself
 	MaxBytes     int64         // largest request in bytes; 0 for MaxForm
 	Memory       int64         // bytes that are reserved before the request is read; 0 for none
 	Moved        bool          // the page has another address now, which this one leads to
@@ -69,6 +70,12 @@ func Open(rt Route) Route {
 	return rt
 }
 
+// Unlimited marks a route whose requests are not counted, or by its handler.
+func Unlimited(rt Route) Route {
+	rt.Unlimited = true
+	return rt
+}
+
 // MaxForm is the largest form in bytes that a route accepts by default.
 const MaxForm = 1 << 20
 
@@ -115,6 +122,12 @@ func (v *Visit) admit() error {
 		return ErrNoPage
 	}
 	v.Request.Body = http.MaxBytesReader(v.Writer, v.Request.Body, cmp.Or(v.rt.MaxBytes, MaxForm))
+
+	// The address is counted before anything is looked up, so a flood of
+	// requests without a session costs the database nothing.
+	if err := v.limitAddress(); err != nil {
+		return err
+	}
 	if v.rt.isOfAccount() {
 		mode := v.Request.PathValue("mode")
 		if mode != "test" && mode != "live" {
@@ -129,13 +142,16 @@ func (v *Visit) admit() error {
 	if err := v.SignIn(); err != nil {
 		return err
 	}
+	if err := v.limitSession(); err != nil {
+		return err
+	}
 	return v.Who.Actor.Allow(v.rt.Action)
 }
 
 // Routes lists the routes that belong to no area.
 func Routes() []Route {
 	return append(bookmarkRoutes(),
-		Route{Method: http.MethodGet, Path: staticPath, Open: true, Handle: serveStatic},
+		Route{Method: http.MethodGet, Path: staticPath, Open: true, Unlimited: true, Handle: serveStatic},
 		Get("/{$}", member.ViewSelf, getIndex),
 		Get("/app", member.ViewSelf, getIndex),
 	)

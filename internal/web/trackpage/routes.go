@@ -13,9 +13,11 @@ func Routes() []site.Route {
 	pages := trackPages{limiter: httpkit.NewLimiter(trackRate, trackBurst)}
 	missing := func(v *site.Visit) error { return NoParcel(v, http.StatusNotFound, "missing") }
 
+	// Recipients have a limit of their own, and must not see the dashboard's page
+	// about it.
 	return []site.Route{
-		site.Open(site.Get("/track/{token}", "", pages.show)),
-		site.Open(site.Get("/track/{token}/logo/{hash}", "", pages.logo)),
-		site.Open(site.Get("/track/", "", missing)),
+		site.Unlimited(site.Open(site.Get("/track/{token}", "", pages.show))),
+		site.Unlimited(site.Open(site.Get("/track/{token}/logo/{hash}", "", pages.logo))),
+		site.Unlimited(site.Open(site.Get("/track/", "", missing))),
 	}
 }

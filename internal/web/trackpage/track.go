@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,22 +125,6 @@ func recipientHeaders(v *site.Visit) {
 	header.Set("Vary", "Accept-Language")
 }
 
-// rateLimitKey returns what requests for tracking pages are counted by: the
-// client's address; for IPv6 the /64 network that one subscriber has.
-func rateLimitKey(v *site.Visit) string {
-	address := httpkit.ClientAddr(v.Request, v.TrustedProxies)
-	if address.Is6() {
-		if network, err := address.Prefix(64); err == nil {
-			address = network.Addr()
-		}
-	}
-
-	if address == (netip.Addr{}) {
-		return ""
-	}
-	return address.String()
-}
-
 // parcelOf reads the parcel that the address names, and the account that sent
 // it.
 func (p trackPages) parcelOf(v *site.Visit) (page parts.TrackedShipment, sender ship.Account, err error) {
@@ -149,7 +132,7 @@ func (p trackPages) parcelOf(v *site.Visit) (page parts.TrackedShipment, sender 
 
 	// The limit comes before the token is looked at, so it also slows down
 	// somebody who tries tokens.
-	if err := p.limiter.Admit(v.Writer.Header(), rateLimitKey(v)); err != nil {
+	if err := p.limiter.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies)); err != nil {
 		return page, sender, err
 	}
 	tenant, id, err := v.Tracking.PageOf(v.Request.PathValue("token"))
