@@ -82,13 +82,14 @@ func (l Limits) withDefaults() Limits {
 // server is the API with its services.
 type server struct {
 	Config
-	limiter *httpkit.Limiter
-	api     huma.API
-	order   []*route          // as in the table
-	routes  map[string]*route // by pattern, "POST /v1/rates"
-	public  []string          // patterns that need no key
-	mux     *http.ServeMux
-	docs    func() (publishedDocs, error)
+	limiter    *httpkit.Limiter
+	unverified *httpkit.Limiter // of pushes, by connection
+	api        huma.API
+	order      []*route          // as in the table
+	routes     map[string]*route // by pattern, "POST /v1/rates"
+	public     []string          // patterns that need no key
+	mux        *http.ServeMux
+	docs       func() (publishedDocs, error)
 }
 
 // publishedDocs are the texts that the API publishes about itself: the OpenAPI

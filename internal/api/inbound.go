@@ -12,10 +12,17 @@ import (
 // pushLimit is the largest body, in bytes, that a carrier may push.
 const pushLimit = 1 << 20
 
+// How many pushes that are not verified one connection may receive, a second and
+// at once. Those of the carrier itself are not limited.
+const (
+	unverifiedRate  = 20
+	unverifiedBurst = 1000
+)
+
 // receivePush handles POST /in/{connection}/{token}: tracking updates that a
-// carrier sends by itself. A push is stored as it came and answered at once; it
-// is decoded later. The address is secret and belongs to one connection, and a
-// caller that does not know it learns nothing.
+// carrier sends by itself. A push is verified, stored and answered at once; what
+// it reports is recorded later. The address is secret and belongs to one
+// connection, and a caller that does not know it learns nothing.
 func (s *server) receivePush(w http.ResponseWriter, r *http.Request) {
 	connection, ok := ship.ParseConnectionID(r.PathValue("connection"))
 	if !ok {
@@ -38,7 +45,14 @@ func (s *server) receivePush(w http.ResponseWriter, r *http.Request) {
 		return // the carrier hung up
 	}
 
-	if err := s.Tracking.Receive(r.Context(), connection, r.Header, body); err != nil {
+	arrival, err := s.Tracking.Inspect(r.Context(), connection, r.Header, body)
+	if err == nil && !arrival.Verified {
+		err = s.unverified.Admit(http.Header{}, string(connection))
+	}
+	if err == nil {
+		err = s.Tracking.Receive(r.Context(), arrival)
+	}
+	if err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}

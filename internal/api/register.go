@@ -22,10 +22,11 @@ var configureHuma = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 func newServer(c Config) *server {
 	configureHuma()
 	s := &server{
-		Config:  c,
-		limiter: httpkit.NewLimiter(c.Limits.RequestsPerSec, c.Limits.Burst),
-		routes:  make(map[string]*route),
-		mux:     http.NewServeMux(),
+		Config:     c,
+		limiter:    httpkit.NewLimiter(c.Limits.RequestsPerSec, c.Limits.Burst),
+		unverified: httpkit.NewLimiter(unverifiedRate, unverifiedBurst),
+		routes:     make(map[string]*route),
+		mux:        http.NewServeMux(),
 	}
 	s.api = humago.New(guardedMux{s}, s.humaConfig())
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -90,6 +91,9 @@ func Open(spec Spec, opening Opening) (*Carrier, error) {
 
 	// The driver's error may repeat a credential, so it is redacted too.
 	secrets := spec.secrets(opening.Credentials)
+	if opening.PushSecret != "" {
+		secrets = append(secrets, opening.PushSecret)
+	}
 	driver, err := spec.Open(opening)
 	if err != nil {
 		return nil, (&Carrier{spec: spec, secrets: secrets}).explain(err, ship.Internal)
@@ -325,7 +329,11 @@ func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (unt
 	defer func() { done(err) }()
 	until, err = subscriber.Subscribe(ctx, subscription)
 	if err != nil {
-		return time.Time{}, c.explain(err, ship.Unavailable)
+		// Whoever knows the address can push to it, and carriers repeat it in
+		// their errors.
+		discreet := *c
+		discreet.secrets = append(slices.Clone(c.secrets), subscription.URL)
+		return time.Time{}, discreet.explain(err, ship.Unavailable)
 	}
 	return until, nil
 }

@@ -263,6 +263,36 @@ func TestSecretsAreTakenOutOfErrors(t *testing.T) {
 	}
 }
 
+// subscriber is a driver whose carrier repeats a subscription in its error, with
+// the secret and the address.
+type subscriber struct {
+	driver
+	secret string
+}
+
+func (d *subscriber) Subscribe(_ context.Context, s carrier.Subscription) (time.Time, error) {
+	detail := "a subscription with listenerURL " + s.URL + " and secret " + d.secret + " exists already"
+	return time.Time{}, &ship.Error{Kind: ship.Conflict, Message: detail, Refusal: ship.Refusal{Message: detail}, Err: errors.New(detail)}
+}
+
+func TestErrorsOfSubscriptionsHoldNeitherSecretNorAddress(t *testing.T) {
+	const secret = "Wb7pushpushpushpushpushpushpushp"
+	open := spec
+	open.Open = func(o carrier.Opening) (carrier.Driver, error) { return &subscriber{secret: o.PushSecret}, nil }
+	c, err := carrier.Open(open, carrier.Opening{Credentials: carrier.Credentials{"secret": "s3cret-of-the-account"}, PushSecret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Subscribe(t.Context(), carrier.Subscription{URL: "https://ship.example.com/in/con_1/token-of-the-address"})
+	failure, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		t.Fatalf("error %v", err)
+	}
+	if text := fmt.Sprintf("%v %+v %v", err, *failure, failure.Err); strings.Contains(text, secret) || strings.Contains(text, "token-of-the-address") {
+		t.Errorf("the error shows a secret: %s", text)
+	}
+}
+
 func TestOpenChecksTheCredentials(t *testing.T) {
 	_, err := carrier.Open(spec, carrier.Opening{Credentials: carrier.Credentials{"secret": " ", "colour": "grey"}})
 	e, ok := errors.AsType[*ship.Error](err)

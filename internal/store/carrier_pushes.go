@@ -180,6 +180,17 @@ func (s *Store) DeletePushes(ctx context.Context, ids []ship.Subject) error {
 	return explain(err)
 }
 
+const sqlForgetPushes = `
+DELETE FROM pushes p USING ` + subjectKeys + `
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.id = k.id`
+
+// ForgetPushes deletes the content of pushes before their retention ends. It
+// works only inside a transaction, after KeysOnly.
+func (s *Store) ForgetPushes(ctx context.Context, ids []ship.Subject) error {
+	_, err := s.tx.Exec(ctx, sqlForgetPushes, subjectArgs(ids))
+	return explain(err)
+}
+
 const sqlPostponePushes = `
 UPDATE pending_pushes SET due_at = @due WHERE ` + pendingPushRows
 

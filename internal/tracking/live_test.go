@@ -39,6 +39,7 @@ var standIns = map[string]struct {
 type liveBench struct {
 	*tracking.Service
 	store    *store.Store
+	database string // its address
 	tenant   ship.Tenant
 	carrier  *carrier.Carrier
 	emulator *emulator.Server
@@ -46,7 +47,12 @@ type liveBench struct {
 
 func newLiveBench(t *testing.T, name string) liveBench {
 	t.Helper()
-	st := storetest.Open(t)
+	database := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: database, Connections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
 	a, err := account.New(st).Create(t.Context(), account.Settings{Name: new("Test shop")})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +69,7 @@ func newLiveBench(t *testing.T, name string) liveBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := liveBench{store: st, emulator: stand, tenant: ship.Tenant{Account: a.ID, Livemode: true}}
+	b := liveBench{store: st, database: database, emulator: stand, tenant: ship.Tenant{Account: a.ID, Livemode: true}}
 	id := ship.NewConnectionID(b.tenant.Shard(), time.Now())
 	key := []byte(pushKey)
 	b.carrier, err = carrier.Open(spec, carrier.Opening{

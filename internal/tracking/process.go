@@ -205,11 +205,11 @@ func (s *Service) decodePushes(ctx context.Context, list []store.PendingPush) (d
 	for _, push := range pushes {
 		subject := ship.Subject{Tenant: push.Tenant, ID: push.ID}
 		result, err := s.decodePush(ctx, push)
-		switch ship.KindOf(err) {
-		case "":
+		switch {
+		case err == nil:
 			result.looks = looks[subject]
 			decoded[subject] = result
-		case ship.Forbidden, ship.Invalid, ship.Unsupported, ship.NotFound:
+		case isRejected(err):
 			s.log.WarnContext(ctx, "a push was rejected", "connection", push.Connection, "error", err)
 		default:
 			s.log.WarnContext(ctx, "a push cannot be decoded now and is retried", "connection", push.Connection, "error", err)
@@ -233,7 +233,8 @@ func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded deco
 	if err != nil {
 		return decodedPush{}, err
 	}
-	content, err := connection.DecodePush(push.Header, push.Body)
+	header := replaceInHeader(push.Header, secretMark, PushSecret(s.key, push.Connection))
+	content, err := connection.DecodePush(header, push.Body)
 	return newDecodedPush(content, push.Tenant, connection.Spec().Name), err
 }
 
@@ -297,12 +298,22 @@ func (s *Service) recordPushes(ctx context.Context, list []store.PendingPush, de
 			}
 		}
 
-		var done []ship.Subject
+		var done, unverified []ship.Subject
 		for _, push := range list {
 			if postponed[push.Subject] {
 				again = append(again, push.Subject)
-			} else {
-				done = append(done, push.Subject)
+				continue
+			}
+			done = append(done, push.Subject)
+			if !decoded[push.Subject].Verified {
+				unverified = append(unverified, push.Subject)
+			}
+		}
+
+		// What anybody can have sent is not kept for the usual time.
+		if len(unverified) > 0 {
+			if err := tx.ForgetPushes(ctx, unverified); err != nil {
+				return err
 			}
 		}
 		return tx.DeletePushes(ctx, done)

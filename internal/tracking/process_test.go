@@ -40,9 +40,19 @@ func (b liveBench) secret() string {
 func (b liveBench) push(t *testing.T, secret, number string, codes ...string) {
 	t.Helper()
 	header, body := pushOf(secret, number, codes...)
-	if err := b.Receive(t.Context(), b.carrier.Connection, header, body); err != nil {
+	if err := b.receive(t, header, body); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// receive takes a push in as the API does.
+func (b liveBench) receive(t *testing.T, header http.Header, body []byte) error {
+	t.Helper()
+	arrival, err := b.Inspect(t.Context(), b.carrier.Connection, header, body)
+	if err != nil {
+		return err
+	}
+	return b.Receive(t.Context(), arrival)
 }
 
 // hear processes all pushes that have arrived.
@@ -80,7 +90,7 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	var group sync.WaitGroup
 	for range 20 { // the carrier retries before it gets an answer
 		group.Go(func() {
-			if err := b.Receive(t.Context(), b.carrier.Connection, header, body); err != nil {
+			if err := b.receive(t, header, body); err != nil {
 				t.Error(err)
 			}
 		})
@@ -114,7 +124,7 @@ func TestABusyCopyHearsWhatOthersLeft(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for range 300 { // more than it processes at once
-		group.Go(func() { b.push(t, "wrong", sh.Purchase.TrackingNumber, "OF") })
+		group.Go(func() { b.push(t, b.secret(), "9400100000000000000017", "OF") }) // not a parcel of this account
 	}
 	group.Wait()
 	time.Sleep(250 * time.Millisecond)
@@ -217,7 +227,7 @@ func TestALatePushDoesNotMoveTheEstimateBack(t *testing.T) {
 		mac := hmac.New(sha256.New, []byte(b.secret()))
 		mac.Write([]byte("t" + string(payload)))
 		body, _ := json.Marshal(map[string]string{"timestamp": "t", "payload": string(payload)})
-		if err := b.Receive(t.Context(), b.carrier.Connection, http.Header{"X-Hmac": {base64.StdEncoding.EncodeToString(mac.Sum(nil))}}, body); err != nil {
+		if err := b.receive(t, http.Header{"X-Hmac": {base64.StdEncoding.EncodeToString(mac.Sum(nil))}}, body); err != nil {
 			t.Fatal(err)
 		}
 		b.hear(t)

@@ -47,31 +47,102 @@ func (s *Service) Admits(id ship.ConnectionID, token string) error {
 	return nil
 }
 
-// maxPushHeaders bounds the headers of a push that are kept. A signature may be
-// in any of them.
-const maxPushHeaders = 32
+// signatureHeaders are the headers of a push that are kept: those by which
+// carriers sign.
+var signatureHeaders = []string{"Authorization", "X-Hmac", "Credential", "Fdx-Signature"}
 
-// Receive stores a push as it arrived, if its address is valid. It is processed
-// later, because the carrier is waiting for the response.
-func (s *Service) Receive(ctx context.Context, id ship.ConnectionID, header http.Header, body []byte) error {
+// An Arrival is a push that was inspected and is not stored yet.
+type Arrival struct {
+	// Verified says that the signature is valid. Any other push is at most a
+	// reason to poll the carrier, and anybody who knows the address can send
+	// one.
+	Verified bool
+
+	push     store.Push
+	rejected error // why it is not the carrier's, or cannot be read
+}
+
+// MaxUnverified is the largest body, in bytes, of a push that is stored although
+// it is not verified.
+const MaxUnverified = 16 << 10
+
+// Inspect verifies a push, before anything of it is stored. The error says that
+// this is not possible now; the carrier sends the push again.
+func (s *Service) Inspect(ctx context.Context, id ship.ConnectionID, header http.Header, body []byte) (Arrival, error) {
 	tenant, err := s.ownerOf(ctx, id)
 	if err != nil {
-		return err
+		return Arrival{}, err
 	}
 
 	kept := http.Header{}
-	for name, values := range header {
-		if name != "Cookie" && len(kept) < maxPushHeaders {
-			kept[name] = values
+	for _, name := range signatureHeaders {
+		for _, value := range header[name] {
+			if !strings.Contains(value, secretMark) {
+				kept.Add(name, value)
+			}
 		}
 	}
-	return s.intake.add(ctx, store.Push{
-		ID:         pushID(tenant, id, header, body),
+	arrival := Arrival{push: store.Push{
+		ID:         pushID(tenant, id, kept, body),
 		Tenant:     tenant,
 		Connection: id,
 		Header:     kept,
 		Body:       body,
-	})
+	}}
+
+	decoded, err := s.decodePush(ctx, arrival.push)
+	switch {
+	case err == nil:
+		arrival.Verified = decoded.Verified
+	case isRejected(err):
+		arrival.rejected = err
+	default:
+		return Arrival{}, &ship.Error{Kind: ship.Unavailable, Message: "the push cannot be verified at the moment; send it again later", Err: err}
+	}
+	return arrival, nil
+}
+
+// Receive stores a push that was inspected; it is processed later, because the
+// carrier is waiting for the response. A push that was rejected is not stored,
+// and the sender is not told: who forges pushes should not learn from it.
+func (s *Service) Receive(ctx context.Context, arrival Arrival) error {
+	push := arrival.push
+	if arrival.rejected != nil {
+		s.log.WarnContext(ctx, "a push was rejected", "connection", push.Connection, "error", arrival.rejected)
+		return nil
+	}
+	if !arrival.Verified && len(push.Body) > MaxUnverified {
+		return ship.Coded(ship.Invalid, "body_too_large", "a push without a signature may have at most %d bytes", MaxUnverified)
+	}
+
+	push.Header = replaceInHeader(push.Header, PushSecret(s.key, push.Connection), secretMark)
+	return s.intake.add(ctx, push)
+}
+
+// isRejected reports whether the error says that a push is not the carrier's, or
+// cannot be read.
+func isRejected(err error) bool {
+	switch ship.KindOf(err) {
+	case ship.Forbidden, ship.Invalid, ship.Unsupported, ship.NotFound:
+		return true
+	}
+	return false
+}
+
+// secretMark stands for the connection's push secret in a stored header: some
+// carriers send the secret itself. A header that contains the mark when it arrives
+// is not kept.
+const secretMark = "\x01"
+
+// replaceInHeader returns the header with old replaced by text.
+func replaceInHeader(header http.Header, old, text string) http.Header {
+	replaced := make(http.Header, len(header))
+	for name, values := range header {
+		for _, value := range values {
+			replaced[name] = append(replaced[name], strings.ReplaceAll(value, old, text))
+		}
+	}
+	return replaced
 }
 
 // ownerOf returns the tenant of a connection. It never changes, so it is cached
@@ -95,7 +166,7 @@ func pushID(t ship.Tenant, id ship.ConnectionID, header http.Header, body []byte
 	// body must not make the genuine one look like a repeat.
 	h := sha256.New()
 	h.Write([]byte(id))
-	for _, name := range []string{"Authorization", "X-Hmac", "Credential", "Fdx-Signature"} {
+	for _, name := range signatureHeaders {
 		h.Write([]byte(header.Get(name) + "\x00"))
 	}
 	h.Write(body)
