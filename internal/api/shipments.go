@@ -164,7 +164,7 @@ func (s *server) purchaseReply(bought shipping.Bought) (reply, error) {
 	case bought.Pending:
 		status = http.StatusAccepted
 	}
-	created := wire.CreatedShipmentOf(bought.Shipment, s.BaseURL, s.trackingPage(bought.Shipment))
+	created := wire.CreatedShipmentOf(bought.Shipment, s.BaseURL, s.firstTrackingPage(bought.Shipment))
 
 	out, err := jsonReply(status, &created)
 	out = out.with("Location", "/v1/shipments/"+created.ID)
@@ -238,21 +238,31 @@ func (s *server) getShipment(ctx context.Context, in *shipmentRequest) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, s.shipmentWithOrder(shipment))
+
+	page := ""
+	if s.hasTrackingPage(shipment) {
+		path, err := s.Tracking.CurrentPagePath(ctx, shipment)
+		if err != nil {
+			return reply{}, err
+		}
+		page = s.BaseURL + path
+	}
+	return jsonReply(http.StatusOK, wire.WholeShipmentOf(shipment, s.BaseURL, page))
 }
 
-// shipmentWithOrder returns a shipment as clients see it, with its order.
-func (s *server) shipmentWithOrder(shipment ship.Shipment) wire.Shipment {
-	return wire.WholeShipmentOf(shipment, s.BaseURL, s.trackingPage(shipment))
-}
-
-// trackingPage returns the address of the recipient's page. A shipment without a
-// tracking number has none.
-func (s *server) trackingPage(shipment ship.Shipment) string {
-	if s.Tracking == nil || shipment.Purchase.TrackingNumber == "" {
+// firstTrackingPage returns the first address of the recipient's page: the
+// answers to a creation and to a void are the same whenever they are repeated.
+func (s *server) firstTrackingPage(shipment ship.Shipment) string {
+	if !s.hasTrackingPage(shipment) {
 		return ""
 	}
 	return s.BaseURL + s.Tracking.PagePath(shipment.Tenant, shipment.ID)
+}
+
+// hasTrackingPage reports whether recipients have a page: not for a shipment
+// without a tracking number.
+func (s *server) hasTrackingPage(shipment ship.Shipment) bool {
+	return s.Tracking != nil && shipment.Purchase.TrackingNumber != ""
 }
 
 // duplicateShipment handles POST /v1/shipments/{id}/duplicate.
@@ -284,7 +294,7 @@ func (s *server) voidShipment(ctx context.Context, in *shipmentRequest) (reply, 
 	if shipment.State != ship.StateVoided {
 		status = http.StatusAccepted
 	}
-	return jsonReply(status, s.shipmentWithOrder(shipment))
+	return jsonReply(status, wire.WholeShipmentOf(shipment, s.BaseURL, s.firstTrackingPage(shipment)))
 }
 
 type listShipmentsRequest struct {

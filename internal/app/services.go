@@ -155,6 +155,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			EventsRecorded: recorded,
 			Log:            log,
 			Key:            key,
+			PagesFor:       cfg.TrackingPagesFor,
 			PushBase:       pushBase(cfg),
 			Unmapped:       calls.unmapped,
 			Connection:     accounts.Carrier,

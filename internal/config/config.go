@@ -74,6 +74,8 @@ type Config struct {
 	ExchangesFor  time.Duration // 0 keeps no exchanges with carriers
 	BatchesFor    time.Duration
 
+	TrackingPagesFor time.Duration // after the delivery; 0 for good
+
 	CarrierURLs   map[string]string // by carrier, instead of its own
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
 
@@ -178,6 +180,8 @@ func read(e *env) Config {
 		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "how long API requests are kept for the dashboard: route, status, time and error, never a body; in whole days. 0 keeps none"),
 		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "how long carrier requests and responses for purchases and voids are kept for the dashboard, without secrets; in whole days. 0 keeps none"),
 		BatchesFor:    get(e, "BATCHES_FOR", "2160h", atLeast(24*time.Hour), "how long uploaded order files are kept, including their addresses; shipments are kept"),
+
+		TrackingPagesFor: get(e, "TRACKING_PAGES_FOR", "2160h", orZero(atLeast(24*time.Hour)), "how long the link to a recipient's tracking page works after the delivery, or after the last event of a parcel that was not delivered; 0 for good"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),

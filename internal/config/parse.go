@@ -129,6 +129,16 @@ func atLeast(least time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
+// orZero accepts 0 beside what parse accepts.
+func orZero(parse func(string) (time.Duration, error)) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		if duration, err := time.ParseDuration(s); err == nil && duration == 0 {
+			return 0, nil
+		}
+		return parse(s)
+	}
+}
+
 func level(s string) (slog.Level, error) {
 	var parsed slog.Level
 	if err := parsed.UnmarshalText([]byte(s)); err != nil {

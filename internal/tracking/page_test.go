@@ -24,16 +24,16 @@ func TestATrackingPageIsFoundByItsOwnAddressAlone(t *testing.T) {
 			t.Fatalf("path %q", path)
 		}
 		seen[token] = true
-		if gotTenant, got, err := s.PageOf(token); err != nil || gotTenant != tenant || got != id {
-			t.Errorf("PageOf = %v, %s, %v; want %v, %s", gotTenant, got, err, tenant, id)
+		if page, err := tracking.ReadPage(s, token); err != nil || page != (tracking.Page{Tenant: tenant, Shipment: id}) {
+			t.Errorf("ReadPage = %v, %v; want %v, %s", page, err, tenant, id)
 		}
-		if _, _, err := elsewhere.PageOf(token); ship.KindOf(err) != ship.NotFound {
+		if _, err := tracking.ReadPage(elsewhere, token); ship.KindOf(err) != ship.NotFound {
 			t.Errorf("another installation opens it: %v", err)
 		}
 		raw, _ := base64.RawURLEncoding.DecodeString(token)
 		for bit := range len(raw) * 8 {
 			raw[bit/8] ^= 1 << (bit % 8)
-			if _, _, err := s.PageOf(base64.RawURLEncoding.EncodeToString(raw)); ship.KindOf(err) != ship.NotFound {
+			if _, err := tracking.ReadPage(s, base64.RawURLEncoding.EncodeToString(raw)); ship.KindOf(err) != ship.NotFound {
 				t.Fatalf("with bit %d changed: %v", bit, err)
 			}
 			raw[bit/8] ^= 1 << (bit % 8)
@@ -56,8 +56,8 @@ func TestATrackingPageTellsNothingInItsAddress(t *testing.T) {
 		t.Errorf("two addresses of one account have %d characters alike:\n%s\n%s", same, a, b)
 	}
 	for _, bad := range []string{"", "x", strings.Repeat("A", 66), a[7:] + "A", a[7:72], a[7:] + "=", " " + a[7:]} {
-		if _, _, err := s.PageOf(bad); ship.KindOf(err) != ship.NotFound {
-			t.Errorf("PageOf(%q): %v", bad, err)
+		if _, err := tracking.ReadPage(s, bad); ship.KindOf(err) != ship.NotFound {
+			t.Errorf("ReadPage(%q): %v", bad, err)
 		}
 	}
 }

@@ -24,6 +24,8 @@ type Service struct {
 
 	key        []byte // of push addresses
 	pages      pageSeal
+	pagesFor   time.Duration // how long addresses of pages work after the delivery; 0 for good
+	clock      func() time.Time
 	pushBase   string // address that carriers reach the service at; empty if they cannot
 	connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
@@ -51,8 +53,12 @@ type Config struct {
 	EventsRecorded func()        // called after events are recorded; may be nil
 	Log            *slog.Logger
 
-	Key      []byte // of push addresses and tracking pages
-	PushBase string // address that carriers reach the service at; empty if they cannot
+	Key []byte // of push addresses and tracking pages
+	// PagesFor is how long the address of a tracking page works after the
+	// delivery; 0 sets no end.
+	PagesFor time.Duration
+	Clock    func() time.Time // of the ends of tracking pages; time.Now if nil
+	PushBase string           // address that carriers reach the service at; empty if they cannot
 	// Connection opens one of the tenant's own carrier accounts, also one that
 	// was removed; Connected lists those that it has now.
 	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
@@ -73,6 +79,9 @@ func New(c Config) *Service {
 	if c.EventsRecorded == nil {
 		c.EventsRecorded = func() {}
 	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	if c.Unmapped == nil {
 		c.Unmapped = func(string) {}
 	}
@@ -88,6 +97,8 @@ func New(c Config) *Service {
 		log:         c.Log,
 		key:         c.Key,
 		pages:       newPageSeal(c.Key),
+		pagesFor:    c.PagesFor,
+		clock:       c.Clock,
 		pushBase:    c.PushBase,
 		connection:  c.Connection,
 		connected:   c.Connected,

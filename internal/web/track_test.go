@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/tracking"
 )
 
 // trackPathOf returns the path of the parcel's public page.
@@ -212,5 +214,88 @@ func TestNoNameOfAnAccountRunsOnItsPublicPages(t *testing.T) {
 		_, err := b.web.Account.Update(b.Context(), b.owner.ID, account.Settings{Name: &bad})
 		b.must(err)
 		inert(t, bad, b.send("", b.trackPathOf(sh), nil).Body.String())
+	}
+}
+
+// trackLink is the address of the parcel's page in the dashboard.
+var trackLink = regexp.MustCompile(`"` + regexp.QuoteMeta(testBase) + `(/track/[A-Za-z0-9_-]+)"`)
+
+func TestTheLinkOfARecipientEndsAndIsRenewed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "1", people[0], 1)
+	first := b.trackPathOf(sh)
+	b.advance(sh, ship.Delivered, "")
+
+	// on returns the dashboard as it is some days later.
+	on := func(day int) *bench {
+		later := *b
+		config := b.web.Config
+		config.Tracking = tracking.New(tracking.Config{
+			Store:    b.store,
+			BaseURL:  testBase,
+			Log:      config.Log,
+			Key:      []byte("0123456789abcdef0123456789abcdef"),
+			PagesFor: 90 * 24 * time.Hour,
+			Clock:    func() time.Time { return time.Now().Add(time.Duration(day) * 24 * time.Hour) },
+		})
+		later.web = New(config)
+		t.Cleanup(later.web.Stop)
+		return &later
+	}
+	shown := func(b *bench) string {
+		t.Helper()
+		found := trackLink.FindStringSubmatch(b.send(member.Viewer, b.home+"/shipments/"+string(sh.ID), nil).Body.String())
+		if found == nil {
+			t.Fatal("the dashboard shows no link")
+		}
+		return found[1]
+	}
+	status := func(b *bench, path string) int { return b.send("", path, nil).Code }
+
+	if early := on(89); status(early, first) != http.StatusOK || shown(early) != first {
+		t.Error("the link ends before its time")
+	}
+
+	late := on(91)
+	renewed := shown(late)
+	if code := status(late, first); code != http.StatusNotFound {
+		t.Errorf("91 days after the delivery the link answers %d", code)
+	}
+	if code := status(late, first+"/logo/00"); code != http.StatusNotFound {
+		t.Errorf("its logo answers %d", code)
+	}
+	if renewed == first || status(late, renewed) != http.StatusOK {
+		t.Errorf("the dashboard shows %s, which answers %d", renewed, status(late, renewed))
+	}
+
+	// The renewed link ends too, and neither revives the other.
+	if later := on(178); status(later, renewed) != http.StatusOK || status(later, first) != http.StatusNotFound {
+		t.Error("the renewed link ends before its time, or the first one works again")
+	}
+	if last := on(182); status(last, renewed) != http.StatusNotFound || status(last, shown(last)) != http.StatusOK {
+		t.Error("the renewed link does not end, or cannot be renewed")
+	}
+}
+
+func TestWithoutALimitTheLinkOfARecipientWorksForGood(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	config := b.web.Config
+	config.Tracking = tracking.New(tracking.Config{
+		Store:   b.store,
+		BaseURL: testBase,
+		Log:     config.Log,
+		Key:     []byte("0123456789abcdef0123456789abcdef"),
+		Clock:   func() time.Time { return time.Now().AddDate(5, 0, 0) },
+	})
+	sh := b.buy(b.owner, "1", people[0], 1)
+	b.advance(sh, ship.Delivered, "")
+	pages := New(config)
+	t.Cleanup(pages.Stop)
+	later := *b
+	later.web = pages
+	if w := later.send("", b.trackPathOf(sh), nil); w.Code != http.StatusOK {
+		t.Errorf("without an end, after five years: %d", w.Code)
 	}
 }

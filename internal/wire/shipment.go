@@ -40,7 +40,7 @@ type Shipment struct {
 	Customs         *Customs `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
 	Options         *Options `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
 	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier. Not in lists and events."`
-	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. Not in lists and events."`
+	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. The link ends 90 days after the delivery unless the operator has set another time; reading the shipment again then returns a new one. Not in lists and events."`
 	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier voided the label. Not in lists and events."`
 }
 

@@ -93,7 +93,11 @@ func shipmentOf(v *site.Visit) (shipmentView, error) {
 	}
 
 	if page.Purchase.TrackingNumber != "" {
-		page.Page = v.BaseURL + v.Tracking.PagePath(v.Tenant(), id)
+		path, err := v.Tracking.CurrentPagePath(v.Context(), page.Shipment)
+		if err != nil {
+			return page, err
+		}
+		page.Page = v.BaseURL + path
 	}
 	if page.State == ship.StateFailed {
 		failures, err := v.Shipping.PurchaseFailures(v.Context(), v.Tenant(), []ship.ShipmentID{id})

@@ -135,18 +135,16 @@ func (p trackPages) parcelOf(v *site.Visit) (page parts.TrackedShipment, sender 
 	if err := p.limiter.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies)); err != nil {
 		return page, sender, err
 	}
-	tenant, id, err := v.Tracking.PageOf(v.Request.PathValue("token"))
+	opened, tracked, err := v.Tracking.OpenPage(v.Context(), v.Request.PathValue("token"))
 	if err != nil {
 		return page, sender, err
 	}
 
-	if page.Shipment, err = v.Shipping.Shipment(v.Context(), tenant, id); err != nil {
+	page.Tracked = tracked
+	if page.Shipment, err = v.Shipping.Shipment(v.Context(), opened.Tenant, opened.Shipment); err != nil {
 		return page, sender, err
 	}
-	if page.Tracked, err = v.Tracking.Track(v.Context(), tenant, string(id), ""); err != nil {
-		return page, sender, err
-	}
-	sender, err = v.Account.Account(v.Context(), tenant.Account)
+	sender, err = v.Account.Account(v.Context(), opened.Tenant.Account)
 	return page, sender, err
 }
 
