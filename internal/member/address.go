@@ -84,7 +84,7 @@ func (s *Service) countMail(ctx context.Context, a Actor) error {
 	_, wait, err := s.store.TryThrottle(ctx, throttleKey("mail", string(a.Account)), mailPace, s.clock())
 	if err == nil && wait > 0 {
 		limited := ship.Coded(ship.Limited, "too_many_mails", "your account has sent too many messages: wait a while and try again")
-		limited.RetryAfter = wait.Round(time.Second)
+		limited.RetryAfter = wait
 		return limited
 	}
 	return err

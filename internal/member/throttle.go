@@ -58,7 +58,7 @@ func (s *Service) countAttempt(ctx context.Context, key [32]byte, from netip.Add
 
 	if wait > 0 {
 		e := ship.Coded(ship.Limited, "too_many_attempts", "too many attempts: wait a moment and try again")
-		e.RetryAfter = wait.Round(time.Second)
+		e.RetryAfter = wait
 		return 0, e
 	}
 	return attempts - 1, nil

@@ -115,3 +115,30 @@ func TestAFormOverTheLimitIsKept(t *testing.T) {
 	}
 	t.Error("the form is never limited")
 }
+
+// Whoever guesses passwords has to wait, and the answer says for how long:
+// browsers, scripts and proxies read it from the header.
+func TestThrottledSignInSaysHowLongToWait(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for path, role := range map[string]member.Role{"/app/login": "", "/app/confirm": member.Owner} {
+		var w *httptest.ResponseRecorder
+		for range 12 {
+			w = b.send(role, path, form("email", "dana@example.com", "password", "a wrong guess"))
+			if w.Code != http.StatusUnprocessableEntity {
+				break
+			}
+			if w.Header().Get("Retry-After") != "" {
+				t.Errorf("%s: a wrong password has to wait %s seconds", path, w.Header().Get("Retry-After"))
+			}
+		}
+
+		after, _ := strconv.Atoi(w.Header().Get("Retry-After"))
+		if w.Code != http.StatusTooManyRequests || after < 1 || after > 300 {
+			t.Errorf("%s: %d with Retry-After %q", path, w.Code, w.Header().Get("Retry-After"))
+		}
+		if !strings.Contains(w.Body.String(), "oo many attempts") {
+			t.Errorf("%s does not say why:\n%s", path, w.Body)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func makeOwner(v *site.Visit) error {
 
 	if invalid, fixable := site.ProblemsOf(err); fixable {
 		page.Wrong = invalid
-		return v.Show(http.StatusUnprocessableEntity, setupPage(v.Frame("Set up", ""), page))
+		return v.Show(v.FormStatus(err), setupPage(v.Frame("Set up", ""), page))
 	}
 	if err != nil {
 		return err
@@ -85,10 +85,11 @@ func acceptInvitation(v *site.Visit) error {
 	// A used or expired invitation cannot be accepted by correcting the form.
 	if invalid, fixable := site.ProblemsOf(err); fixable && ship.KindOf(err) != ship.Gone {
 		page.Wrong = invalid
+		status := v.FormStatus(err)
 		if page.Invitation, err = v.Member.InvitationOf(v.Context(), page.Token); err != nil {
 			return err
 		}
-		return v.Show(http.StatusUnprocessableEntity, invitationPage(v.Frame("Join", ""), page))
+		return v.Show(status, invitationPage(v.Frame("Join", ""), page))
 	}
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func setPasswordByLink(v *site.Visit) error {
 	// A used or expired link cannot be used by correcting the form.
 	if invalid, fixable := site.ProblemsOf(err); fixable && ship.KindOf(err) != ship.Gone {
 		page.Wrong = invalid
-		return v.Show(http.StatusUnprocessableEntity, resetPage(v.Frame("New password", ""), page))
+		return v.Show(v.FormStatus(err), resetPage(v.Frame("New password", ""), page))
 	}
 	if err != nil {
 		return err

@@ -45,11 +45,7 @@ func showLogin(v *site.Visit, page loginForm, err error) error {
 		return err
 	}
 	page.Wrong = invalid
-	status := http.StatusUnprocessableEntity
-	if ship.KindOf(err) == ship.Limited {
-		status = http.StatusTooManyRequests
-	}
-	return v.Show(status, loginPage(v.Frame("Sign in", ""), page))
+	return v.Show(v.FormStatus(err), loginPage(v.Frame("Sign in", ""), page))
 }
 
 // getLogin handles GET /app/login.
@@ -244,7 +240,7 @@ func askToConfirm(v *site.Visit, status int, page loginForm, err error) error {
 			return err
 		}
 		page.Wrong = invalid
-		status = http.StatusUnprocessableEntity
+		status = v.FormStatus(err)
 	}
 
 	page.Passkeys = page.Passkeys && len(profile.Passkeys) > 0

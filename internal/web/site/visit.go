@@ -193,6 +193,19 @@ func ProblemsOf(err error) (found Problems, ok bool) {
 	return found, true
 }
 
+// FormStatus returns the status of a form that is shown again with err. If the
+// person has to wait, it is 429, and the answer says for how long; otherwise it
+// is 422.
+func (v *Visit) FormStatus(err error) int {
+	if ship.KindOf(err) != ship.Limited {
+		return http.StatusUnprocessableEntity
+	}
+
+	problem := httpkit.From(v.Context()).Problem(err)
+	v.Writer.Header().Set("Retry-After", problem.RetryAfter())
+	return problem.Status
+}
+
 // Audited returns the context for one change by another service, whose
 // transaction then writes the audit entry, too. A service that creates
 // something fills in the target itself.

@@ -80,7 +80,7 @@ func invite(v *site.Visit) error {
 		page.Wrong = invalid
 		page.Email = email
 		page.Role = role
-		status = http.StatusUnprocessableEntity
+		status = v.FormStatus(err)
 	}
 	return v.Show(status, membersPage(v.Frame("Members", "members"), page))
 }

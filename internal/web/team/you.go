@@ -48,7 +48,7 @@ func showYou(v *site.Visit, page yourPage, failed error) error {
 		if page.Wrong, fixable = site.ProblemsOf(failed); !fixable {
 			return failed
 		}
-		status = http.StatusUnprocessableEntity
+		status = v.FormStatus(failed)
 	}
 	return v.Show(status, youPage(v.Frame("Your profile", "you"), page))
 }
