@@ -1,10 +1,15 @@
 #!/bin/sh
-# Prepares a Postgres server for Waybill: the database, its owner, and the two
+# Prepares a Postgres server for Waybill: the database, its owner, and the three
 # roles that the service takes. Run it once, as an administrator of the server;
-# a second run changes the password alone. It works with bare psql on any host,
-# and as a script of /docker-entrypoint-initdb.d in the image of Postgres:
+# a second run changes passwords and adds what is missing. It works with bare
+# psql on any host, and as a script of /docker-entrypoint-initdb.d in the image
+# of Postgres:
 #
 #   WAYBILL_DB_PASSWORD=... sudo -u postgres --preserve-env=WAYBILL_DB_PASSWORD deploy/init-database.sh
+#
+# With WAYBILL_SERVE_PASSWORD it also creates the login waybill_serve, which can
+# serve and owns nothing: the owner's login is then needed by "waybill migrate"
+# alone (docs/operations.md, "Separate logins").
 #
 # The owner is no superuser and may not create roles or databases. psql reads
 # the address of the server from PGHOST, PGPORT and so on.
@@ -14,7 +19,9 @@ psql -X -q -v ON_ERROR_STOP=1 --no-psqlrc \
 	--username "${POSTGRES_USER:-${PGUSER:-postgres}}" --dbname postgres \
 	-v name="${WAYBILL_DB_NAME:-waybill}" \
 	-v owner="${WAYBILL_DB_USER:-waybill}" \
-	-v password="${WAYBILL_DB_PASSWORD:?set it to the password that DATABASE_URL will have}" <<'SQL'
+	-v password="${WAYBILL_DB_PASSWORD:?set it to the password of the owner}" \
+	-v serving="${WAYBILL_SERVE_USER:-waybill_serve}" \
+	-v serving_password="${WAYBILL_SERVE_PASSWORD:-}" <<'SQL'
 SELECT format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB', :'owner')
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'owner') \gexec
 
@@ -26,4 +33,13 @@ WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'name') \gexec
 
 ALTER ROLE :"owner" PASSWORD :'password';
 GRANT waybill_app, waybill_group, waybill_sys TO :"owner";
+
+SELECT :'serving_password' <> '' AS has_serving \gset
+\if :has_serving
+SELECT format('CREATE ROLE %I LOGIN NOINHERIT NOSUPERUSER NOCREATEROLE NOCREATEDB', :'serving')
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'serving') \gexec
+
+ALTER ROLE :"serving" PASSWORD :'serving_password';
+GRANT waybill_app, waybill_group, waybill_sys TO :"serving";
+\endif
 SQL

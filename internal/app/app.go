@@ -178,13 +178,12 @@ func (a *App) buildWorker() error {
 	}
 	a.runner, err = worker.New(worker.Config{
 		Services: worker.Services{
-			Shipping:    a.services.shipping,
-			Tracking:    a.services.tracking,
-			Webhook:     a.services.webhook,
-			Batch:       a.services.batch,
-			Store:       a.store,
-			DatabaseURL: a.cfg.DatabaseURL,
-			Retention:   journalRetention(a.cfg),
+			Shipping:  a.services.shipping,
+			Tracking:  a.services.tracking,
+			Webhook:   a.services.webhook,
+			Batch:     a.services.batch,
+			Store:     a.store,
+			Retention: journalRetention(a.cfg),
 		},
 		Log:            a.log,
 		Metrics:        metrics,

@@ -16,7 +16,6 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Streams are what a command reads and writes. Results go to Out, all other
@@ -150,6 +149,9 @@ func (c *cli) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if cfg.MigrateDatabaseURL != "" && cfg.MigrateDatabaseURL != cfg.DatabaseURL {
+				fmt.Fprintln(c.Err, "MIGRATE_DATABASE_URL is set, but serve does not use it: remove it from the environment of the service, so that nobody can take it from there")
+			}
 			running, err := app.New(cmd.Context(), cfg, roles)
 			if err != nil {
 				return err
@@ -167,32 +169,6 @@ func (c *cli) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&roleList, "roles", app.AllRoles.String(), "roles of this copy, comma-separated")
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address the API listens on (default: LISTEN, or 127.0.0.1:8080)")
 	return cmd
-}
-
-func (c *cli) migrateCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "migrate",
-		Short: "Migrate the database to the schema of this version",
-		Long: "Migrate the database to the schema of this version. It is safe to run from several copies\n" +
-			"at once, and copies of the previous release keep working. The database user owns the\n" +
-			"tables and needs permission to create roles.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.settings()
-			if err != nil {
-				return err
-			}
-			if err := store.Migrate(cmd.Context(), cfg.DatabaseURL); err != nil {
-				return err
-			}
-
-			state, err := store.InspectSchema(cmd.Context(), cfg.DatabaseURL)
-			if err == nil {
-				fmt.Fprintf(c.Err, "the database is at migration %d, its queue at version %d\n", state.Schema, state.Queue)
-			}
-			return err
-		},
-	}
 }
 
 func (c *cli) settingsCommand() *cobra.Command {

@@ -188,13 +188,13 @@ func databaseFindings(inspection store.Inspection) []finding {
 	if err := inspection.NeedsMigration(); err != nil && inspection.Old {
 		return append(list, fail("migrations", err.Error(), "create a new database and set DATABASE_URL to it"))
 	} else if err != nil {
-		return append(list, fail("migrations", err.Error(), `run "waybill migrate"`))
+		return append(list, fail("migrations", err.Error(), `run "waybill migrate" as the user that owns the tables`))
 	}
 
 	return append(list,
 		ok("migrations", fmt.Sprintf("schema %d, queue %d", inspection.Schema, inspection.Queue)),
 		listFinding("roles", "exist", "are missing or not granted to this user", inspection.MissingRoles, `run "waybill migrate" as a user that can create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
-		ownerFinding(inspection.Owner),
+		loginFinding(inspection.Login),
 		listFinding("row security", "is forced on every tenant table", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
 		listFinding("partitions", "exist for the coming days", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it creates them every hour`),
 		horizonFinding(inspection.Vitals.HorizonAge),
@@ -235,11 +235,17 @@ func listFinding(subject, good, bad string, missing []string, advice string) fin
 	return fail(subject, bad+": "+strings.Join(missing, ", "), advice)
 }
 
-func ownerFinding(owner bool) finding {
-	if owner {
-		return ok("owner", "the user of DATABASE_URL owns the tables")
+// loginFinding judges what somebody who takes over the service could do to the
+// database.
+func loginFinding(login store.Login) finding {
+	const advice = `create a login that only serves: "waybill migrate --create-logins"; docs/operations.md, "Separate logins", explains how to use it`
+	switch {
+	case login.OwnsTables:
+		return warn("logins", "the database user "+login.User+" serves and owns the tables: whoever takes over the service can change and delete everything, including the audit log", advice)
+	case len(login.Powers) > 0:
+		return warn("logins", "the database user "+login.User+" does not own the tables, but has "+strings.Join(login.Powers, ", "), advice)
 	}
-	return fail("owner", "the user of DATABASE_URL does not own the tables", "use the user that ran the migration: only the owner can create and drop partitions")
+	return ok("logins", "the database user "+login.User+" serves and owns nothing; the tables belong to "+login.Owner)
 }
 
 func clockFinding(ahead time.Duration) finding {

@@ -51,7 +51,7 @@ func TestLiveConnectionsNeedAKeyFromOutsideTheDatabase(t *testing.T) {
 
 	c.shell["SECRET_KEY"] = keyOf(1)
 	id := c.must(t, add...)
-	if out := c.must(t, "doctor"); !strings.Contains(out, "ok  secret key") {
+	if out := c.must(t, "doctor"); !strings.Contains(out, "secret key    is not in the database") {
 		t.Errorf("doctor says\n%s", out)
 	}
 

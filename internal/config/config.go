@@ -19,6 +19,7 @@ import (
 // Config is every setting, checked.
 type Config struct {
 	DatabaseURL         string
+	MigrateDatabaseURL  string // empty means DatabaseURL
 	DatabaseConnections int32
 
 	Listen         string // host:port; port 0 takes a free one
@@ -125,7 +126,8 @@ func Settings() []Setting {
 // help.
 func read(e *env) Config {
 	return Config{
-		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
+		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database: postgres://user:password@host:5432/waybill"),
+		MigrateDatabaseURL:  get(e, "MIGRATE_DATABASE_URL", "", optional(databaseURL), "URL of the same database as the user that owns the tables, for waybill migrate alone; DATABASE_URL if empty. Keep it out of the environment of waybill serve, whose user then need not own anything"),
 		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "maximum number of connections for requests; background work uses 12 more, and look-ups under load 2"),
 
 		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address the API listens on; port 0 picks a free port"),

@@ -6,9 +6,9 @@
 //
 //   - The database: store.go (Open, transactions, errors), query.go (how
 //     statements run), named_args.go, arrays.go, ids.go, subjects.go and nulls.go
-//     (how values are passed and read), migrate.go, partitions.go, instance.go,
-//     inspection.go, vitals.go and invariants.go (diagnostics), jobs.go (the
-//     queue).
+//     (how values are passed and read), migrate.go, logins.go, partitions.go,
+//     instance.go, inspection.go, vitals.go and invariants.go (diagnostics),
+//     jobs.go (the queue).
 //   - Accounts and people: accounts.go, account_logos.go, api_keys.go,
 //     connections.go, members.go, people.go, invitations.go, passkeys.go,
 //     sessions.go, sign_in_ceremonies.go, sign_in_throttles.go, audit.go and

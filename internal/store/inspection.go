@@ -24,8 +24,8 @@ type Inspection struct {
 	Old               bool          // created before v0.1.0, and cannot be migrated
 	Queue             int           // the same of the queue's tables
 	QueueWanted       int
-	Owner             bool     // the address is that of the tables' owner
-	MissingRoles      []string // that are not there, or that the owner may not take
+	Login             Login    // that the address has
+	MissingRoles      []string // that are not there, or that the login may not take
 	Unfenced          []string // tables of tenants without forced row-level security
 	MissingPartitions []string // that are needed now or soon
 	Vitals            Vitals
@@ -46,11 +46,16 @@ func (i Inspection) NeedsMigration() error {
 	case i.Migrated():
 		return nil
 	}
-	return ship.Errorf(ship.Conflict, "the database is at migration %d and queue version %d, but this program needs %d and %d: run \"waybill migrate\"",
+
+	what := fmt.Sprintf("the database is at migration %d and queue version %d, but this program needs %d and %d",
 		i.Schema, i.Queue, i.SchemaWanted, i.QueueWanted)
+	if !i.Login.OwnsTables {
+		return ship.Errorf(ship.Conflict, "%s: %w", what, i.Login.cannotMigrate())
+	}
+	return ship.Errorf(ship.Conflict, "%s: run \"waybill migrate\"", what)
 }
 
-// Inspect looks at the database at url as its owner. It changes nothing. What
+// Inspect looks at the database at url. It changes nothing. What
 // cannot be seen before a migration is left out without one.
 func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error) {
 	conn, i, err := inspectSchema(ctx, url)
@@ -65,13 +70,13 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 	if err := i.readRowSecurity(ctx, conn); err != nil {
 		return i, explain(err)
 	}
-	if err := i.readPartitions(ctx, conn, now); err != nil {
-		return i, explain(err)
-	}
 
 	// The rest is read under the roles.
 	if len(i.MissingRoles) > 0 {
 		return i, nil
+	}
+	if err := i.readPartitions(ctx, conn, now); err != nil {
+		return i, explain(err)
 	}
 
 	batch := &pgx.Batch{}
@@ -130,13 +135,30 @@ func (i *Inspection) readVersions(ctx context.Context, conn *pgx.Conn) error {
 	if err := conn.QueryRow(ctx, sqlIsOld).Scan(&i.Old); err != nil {
 		return err
 	}
+	if err := i.Login.read(ctx, conn); err != nil {
+		return err
+	}
+
+	// A login that owns nothing sees the versions through a role. One that was
+	// never granted it, or whose owner has not migrated since it was, sees
+	// nothing: as far as it can tell, the database is not migrated.
+	if !i.Login.OwnsTables && hasTables {
+		if _, err := conn.Exec(ctx, "SET ROLE "+roleSys); isDenied(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		defer func() { _, _ = conn.Exec(ctx, "RESET ROLE") }()
+	}
 	if hasTables {
-		if err := conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema); err != nil {
+		if err := conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema); err != nil && !isDenied(err) {
 			return err
 		}
 	}
 	if hasQueue {
-		return conn.QueryRow(ctx, sqlQueueVersion).Scan(&i.Queue)
+		if err := conn.QueryRow(ctx, sqlQueueVersion).Scan(&i.Queue); err != nil && !isDenied(err) {
+			return err
+		}
 	}
 	return nil
 }
@@ -189,10 +211,7 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
   AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`
 
-const sqlOwner = `SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'shipments'::regclass`
-
-// readRowSecurity fills in what keeps tenants apart: roles, policies and the
-// tables' owner.
+// readRowSecurity fills in what keeps tenants apart: roles and policies.
 func (i *Inspection) readRowSecurity(ctx context.Context, conn *pgx.Conn) error {
 	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleGroup, roleSys}).Scan(&i.MissingRoles); err != nil {
 		return fmt.Errorf("check roles: %w", err)
@@ -200,27 +219,23 @@ func (i *Inspection) readRowSecurity(ctx context.Context, conn *pgx.Conn) error 
 	if err := conn.QueryRow(ctx, sqlUnsecuredTables).Scan(&i.Unfenced); err != nil {
 		return fmt.Errorf("check row-level security: %w", err)
 	}
-	if err := conn.QueryRow(ctx, sqlOwner).Scan(&i.Owner); err != nil {
-		return fmt.Errorf("check the owner: %w", err)
-	}
 	return nil
 }
 
-const sqlMissingTables = `SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w WHERE to_regclass(w) IS NULL`
+const sqlMissingPartitions = `
+SELECT coalesce(array_agg(a.name ORDER BY a.parent, a.number), '{}')
+FROM partitions_around($1) a
+WHERE a.number >= 0 AND to_regclass(a.name) IS NULL`
 
 // readPartitions fills in the partitions of now and of the near future that are
 // missing.
 func (i *Inspection) readPartitions(ctx context.Context, conn *pgx.Conn, now time.Time) error {
-	var wanted []string
-	for _, p := range partitioned {
-		from := p.period.start(now.UTC())
-		for range p.period.ahead + 1 {
-			wanted = append(wanted, p.table+"_"+from.Format(p.period.name))
-			from = p.period.next(from)
-		}
+	batch := &pgx.Batch{}
+	if !i.Login.OwnsTables {
+		batch.Queue(sqlRole, roleSys)
 	}
-
-	if err := conn.QueryRow(ctx, sqlMissingTables, wanted).Scan(&i.MissingPartitions); err != nil {
+	batch.Queue(sqlMissingPartitions, now).QueryRow(func(r pgx.Row) error { return r.Scan(&i.MissingPartitions) })
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("check partitions: %w", err)
 	}
 	return nil

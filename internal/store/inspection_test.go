@@ -28,7 +28,7 @@ func TestAMigratedDatabaseIsHealthy(t *testing.T) {
 	if err := i.NeedsMigration(); err != nil {
 		t.Error(err)
 	}
-	if i.Server < 150000 || !i.Owner || i.Schema == 0 || i.Queue == 0 {
+	if i.Server < 150000 || !i.Login.OwnsTables || i.Schema == 0 || i.Queue == 0 {
 		t.Errorf("inspection = %+v", i)
 	}
 	if len(i.MissingRoles)+len(i.Unfenced)+len(i.MissingPartitions) != 0 {

@@ -43,14 +43,8 @@ func Migrate(ctx context.Context, url string) error {
 	}
 	defer pool.Close()
 
-	// The migrations of an old database have other numbers: some would be
-	// skipped, and others would fail halfway.
-	var old bool
-	if err := pool.QueryRow(ctx, sqlIsOld).Scan(&old); err != nil {
-		return fmt.Errorf("inspect the database: %w", explain(err))
-	}
-	if old {
-		return errOld()
+	if err := requireMigratable(ctx, pool); err != nil {
+		return err
 	}
 
 	if _, err := pool.Exec(ctx, sqlMakeRoles); err != nil {
@@ -65,7 +59,33 @@ func Migrate(ctx context.Context, url string) error {
 	if _, err := pool.Exec(ctx, sqlMakeInstance, randomKey()); err != nil {
 		return fmt.Errorf("create the instance: %w", err)
 	}
-	return makePartitions(ctx, pool, time.Now())
+	if _, err := pool.Exec(ctx, sqlMakePartitions, time.Now()); err != nil {
+		return fmt.Errorf("create partitions: %w", err)
+	}
+	return nil
+}
+
+// requireMigratable refuses databases that cannot be migrated, and logins that
+// cannot migrate.
+func requireMigratable(ctx context.Context, pool *pgxpool.Pool) error {
+	// The migrations of an old database have other numbers: some would be
+	// skipped, and others would fail halfway.
+	var old bool
+	if err := pool.QueryRow(ctx, sqlIsOld).Scan(&old); err != nil {
+		return fmt.Errorf("inspect the database: %w", explain(err))
+	}
+	if old {
+		return errOld()
+	}
+
+	var login Login
+	if err := login.read(ctx, pool); err != nil {
+		return fmt.Errorf("inspect the login: %w", explain(err))
+	}
+	if !login.OwnsTables {
+		return login.cannotMigrate()
+	}
+	return nil
 }
 
 // sqlIsOld tells a database that was created before v0.1.0, when migrations
@@ -95,10 +115,7 @@ func SchemaHash() string {
 		panic(err) // the files are embedded
 	}
 
-	hash.Write([]byte(sqlPrepareQueue + sqlMakePartition))
-	for _, p := range partitioned {
-		fmt.Fprint(hash, p.table, p.period.name, p.period.ahead, p.with)
-	}
+	hash.Write([]byte(sqlPrepareQueue))
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
@@ -141,7 +158,7 @@ END $$`
 // create the roles itself.
 func explainRoles(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
-		return fmt.Errorf("the user of DATABASE_URL cannot create or grant the roles %[1]s, %[2]s and %[3]s: "+
+		return fmt.Errorf("the database user cannot create or grant the roles %[1]s, %[2]s and %[3]s: "+
 			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; CREATE ROLE %[3]s NOLOGIN; "+
 			"GRANT %[1]s, %[2]s, %[3]s TO that user: %[4]w",
 			roleApp, roleGroup, roleSys, err)
@@ -178,19 +195,27 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
-// use (they halve the queue's rate), and lets both roles use the queue. What is
-// granted is not granted again: that would touch the catalogue at every start,
-// and two copies that do so at once fail.
+// use (they halve the queue's rate), and lets both roles use the queue; which
+// migrations it has had, they may only read. What is granted is not granted
+// again: that would touch the catalogue at every start, and two copies that do
+// so at once fail.
 const sqlPrepareQueue = `
 DO $$
 DECLARE t regclass;
 BEGIN
   DROP INDEX IF EXISTS river_job_args_index, river_job_metadata_index;
   FOR t IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'river\_%' LOOP
-    IF NOT has_table_privilege('waybill_sys', t, 'DELETE') THEN
+    IF t = 'river_migration'::regclass THEN
+      IF NOT has_table_privilege('waybill_sys', t, 'SELECT') THEN
+        GRANT SELECT ON river_migration TO waybill_sys;
+      END IF;
+    ELSIF NOT has_table_privilege('waybill_sys', t, 'DELETE') THEN
       EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO waybill_sys', t);
     END IF;
   END LOOP;
+  IF has_table_privilege('waybill_sys', 'river_migration', 'INSERT') THEN
+    REVOKE INSERT, UPDATE, DELETE ON river_migration FROM waybill_sys;
+  END IF;
   IF NOT has_sequence_privilege('waybill_app', 'river_job_id_seq', 'USAGE') THEN
     GRANT USAGE ON SEQUENCE river_job_id_seq TO waybill_sys, waybill_app;
     GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
@@ -199,7 +224,7 @@ BEGIN
 END $$`
 
 // lockSchema keeps copies of the program from changing the queue's tables or
-// the partitions at once.
+// the partitions at once; the function make_partitions takes it too.
 const lockSchema = 0x7761796270 // "wayb" and p
 
 // migrateQueue runs River's migrations.

@@ -42,7 +42,7 @@ func TestALoginThatMayNotCreateRolesMigrates(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := store.Inspect(t.Context(), empty.String(), time.Now())
-	if err != nil || !found.Migrated() || !found.Owner || len(found.MissingRoles)+len(found.Unfenced)+len(found.MissingPartitions) > 0 {
+	if err != nil || !found.Migrated() || !found.Login.OwnsTables || len(found.MissingRoles)+len(found.Unfenced)+len(found.MissingPartitions) > 0 {
 		t.Errorf("the database is %+v, %v", found, err)
 	}
 }

@@ -24,13 +24,12 @@ import (
 
 // Services are what the jobs call.
 type Services struct {
-	Shipping    *shipping.Service
-	Tracking    *tracking.Service
-	Webhook     *webhook.Service
-	Batch       *batch.Service
-	Store       *store.Store
-	DatabaseURL string // of the owner, the only role that may create and drop partitions
-	Retention   store.Retention
+	Shipping  *shipping.Service
+	Tracking  *tracking.Service
+	Webhook   *webhook.Service
+	Batch     *batch.Service
+	Store     *store.Store
+	Retention store.Retention
 }
 
 // workers returns one worker per job kind. It is the complete list.
@@ -59,7 +58,7 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	add(all, observer, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.NotifyOwners) error { return s.Webhook.NotifyOwners(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.MaintainPartitions) error {
-		return store.MaintainPartitions(ctx, s.DatabaseURL, time.Now(), s.Retention)
+		return s.Store.MaintainPartitions(ctx, s.Retention)
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error { return s.Batch.DeleteOld(ctx, time.Now()) })

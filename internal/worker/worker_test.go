@@ -175,7 +175,7 @@ func (b *bench) run(t *testing.T, changes ...func(*Config)) *Metrics {
 		t.Fatal(err)
 	}
 	c := Config{
-		Services: Services{Shipping: b.shipping, Store: b.store, DatabaseURL: b.url, Batch: batch.New(batch.Config{Store: b.store, Retention: 24 * time.Hour})},
+		Services: Services{Shipping: b.shipping, Store: b.store, Batch: batch.New(batch.Config{Store: b.store, Retention: 24 * time.Hour})},
 		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: metrics,
 	}
 	for _, change := range changes {

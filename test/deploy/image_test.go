@@ -69,11 +69,11 @@ func readCompose(t *testing.T, given map[string]string) (composition, []string) 
 	return c, slices.Compact(missing)
 }
 
-var composeSecrets = map[string]string{"POSTGRES_PASSWORD": "admin", "WAYBILL_DB_PASSWORD": "plain"}
+var composeSecrets = map[string]string{"POSTGRES_PASSWORD": "admin", "WAYBILL_DB_PASSWORD": "plain", "WAYBILL_SERVE_PASSWORD": "serves"}
 
-func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
+func TestTheComposeFileSeparatesTheLogins(t *testing.T) {
 	t.Parallel()
-	if _, missing := readCompose(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD", "WAYBILL_DB_PASSWORD"}) {
+	if _, missing := readCompose(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD", "WAYBILL_DB_PASSWORD", "WAYBILL_SERVE_PASSWORD"}) {
 		t.Errorf("it asks for %v", missing)
 	}
 	c, missing := readCompose(t, composeSecrets)
@@ -86,12 +86,19 @@ func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 		one := c.Services[name]
 		values := maps.Clone(image.env)
 		maps.Copy(values, one.Environment)
-		if name == "waybill" {
+
+		// The service has nothing of the owner in its environment.
+		if name == "migrate" {
+			values["DATABASE_URL"] = values["MIGRATE_DATABASE_URL"]
+			if cfg := loadKnown(t, values); !strings.Contains(cfg.MigrateDatabaseURL, "//waybill:plain@postgres:5432/waybill") || cfg.HasOutsideKey() {
+				t.Errorf("%s: database %s, key %t", name, cfg.MigrateDatabaseURL, cfg.HasOutsideKey())
+			}
+		} else {
 			values["SECRET_KEY_FILE"] = keyFileOf(t, c)
-		}
-		cfg := loadKnown(t, values)
-		if !strings.Contains(cfg.DatabaseURL, "//waybill:plain@postgres:5432/waybill") || cfg.HasOutsideKey() != (name == "waybill") {
-			t.Errorf("%s: database %s, key %t", name, cfg.DatabaseURL, cfg.HasOutsideKey())
+			cfg := loadKnown(t, values)
+			if !strings.Contains(cfg.DatabaseURL, "//waybill_serve:serves@postgres:5432/waybill") || cfg.MigrateDatabaseURL != "" || !cfg.HasOutsideKey() {
+				t.Errorf("%s: database %s, key %t", name, cfg.DatabaseURL, cfg.HasOutsideKey())
+			}
 		}
 		if one.Image != "waybill" || !one.ReadOnly {
 			t.Errorf("%s: image %q, read-only %t", name, one.Image, one.ReadOnly)
@@ -115,7 +122,7 @@ func TestTheComposeFileStartsAPlainLoginWithAKey(t *testing.T) {
 	}
 	if !slices.ContainsFunc(postgres.Volumes, func(v string) bool {
 		return strings.HasPrefix(v, "./init-database.sh:/docker-entrypoint-initdb.d/")
-	}) || postgres.Environment["WAYBILL_DB_PASSWORD"] != "plain" {
+	}) || postgres.Environment["WAYBILL_DB_PASSWORD"] != "plain" || postgres.Environment["WAYBILL_SERVE_PASSWORD"] != "serves" {
 		t.Errorf("Postgres does not make the login: %v", postgres.Volumes)
 	}
 	for _, v := range append(slices.Clone(waybill.Volumes), postgres.Volumes...) {
@@ -206,14 +213,17 @@ func TestTheImageStarts(t *testing.T) {
 		b.env = append(b.env, name+"="+value)
 	}
 	// The network is this host's own: other addresses, and the test's database.
-	b.env = append(b.env, "DATABASE_URL="+plainDatabase(t), "LISTEN="+api, "METRICS_LISTEN="+metrics, "LOG_LEVEL=WARN")
+	owner, serving := plainDatabase(t)
+	b.env = append(b.env, "DATABASE_URL="+serving, "LISTEN="+api, "METRICS_LISTEN="+metrics, "LOG_LEVEL=WARN")
 
 	create := slices.Clone(image.Entrypoint)
 	for _, part := range c.Services["secret-key"].Command.([]any) {
 		create = append(create, fmt.Sprint(part))
 	}
 	b.run(t, create...)
-	b.run(t, append(slices.Clone(image.Entrypoint), "migrate")...)
+	migrating := b
+	migrating.env = append(slices.Clone(b.env), "MIGRATE_DATABASE_URL="+owner)
+	migrating.run(t, append(slices.Clone(image.Entrypoint), "migrate")...)
 	b.serve(t, append(slices.Clone(image.Entrypoint), image.Cmd...)...)
 	useIt(t, b, image.Entrypoint[0], api, metrics)
 	if got := b.run(t, image.Healthcheck.Test[1:]...); got != "ready\n" {

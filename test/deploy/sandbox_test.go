@@ -61,9 +61,9 @@ func need(t *testing.T, program string) {
 }
 
 // plainDatabase prepares a database with deploy/init-database.sh and returns
-// its address, as the owner: a login that may create neither roles nor
-// databases.
-func plainDatabase(t *testing.T) string {
+// its address as the owner and as the login that serves. Neither may create
+// roles or databases.
+func plainDatabase(t *testing.T) (owner, serving string) {
 	t.Helper()
 	need(t, "psql")
 	server, err := url.Parse(storetest.URL(t))
@@ -77,7 +77,8 @@ func plainDatabase(t *testing.T) string {
 	script := exec.Command(filepath.Join(root(t), "deploy", "init-database.sh"))
 	script.Env = append(os.Environ(),
 		"PGHOST="+server.Hostname(), "PGPORT="+server.Port(), "PGUSER="+server.User.Username(), "PGPASSWORD="+admin,
-		"WAYBILL_DB_NAME="+name, "WAYBILL_DB_USER="+name, "WAYBILL_DB_PASSWORD="+password)
+		"WAYBILL_DB_NAME="+name, "WAYBILL_DB_USER="+name, "WAYBILL_DB_PASSWORD="+password,
+		"WAYBILL_SERVE_USER="+name+"_serve", "WAYBILL_SERVE_PASSWORD="+password)
 	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("init-database.sh: %v\n%s", err, out)
 	}
@@ -90,21 +91,25 @@ func plainDatabase(t *testing.T) string {
 
 	conn := storetest.Conn(t, server.String())
 	t.Cleanup(func() {
-		for _, sql := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "DROP ROLE " + name} {
+		for _, sql := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "DROP ROLE " + name, "DROP ROLE " + name + "_serve"} {
 			if _, err := conn.Exec(context.Background(), sql); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	var powers bool
-	err = conn.QueryRow(t.Context(), "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls FROM pg_roles WHERE rolname = $1", name).Scan(&powers)
-	if err != nil || powers {
-		t.Fatalf("the login has powers: %t, %v", powers, err)
+	for _, login := range []string{name, name + "_serve"} {
+		var powers bool
+		err = conn.QueryRow(t.Context(), "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls FROM pg_roles WHERE rolname = $1", login).Scan(&powers)
+		if err != nil || powers {
+			t.Fatalf("the login %s has powers: %t, %v", login, powers, err)
+		}
 	}
 
-	server.User = url.UserPassword(name, password)
 	server.Path = "/" + name
-	return server.String()
+	server.User = url.UserPassword(name, password)
+	owner = server.String()
+	server.User = url.UserPassword(name+"_serve", password)
+	return owner, server.String()
 }
 
 // A box is what a process may see and write. Its paths are those inside.

@@ -69,7 +69,8 @@ func TestTheUnitStarts(t *testing.T) {
 	t.Parallel()
 	u := readUnit(t)
 	api, metrics := freeAddress(t), freeAddress(t)
-	b := u.box(t, "DATABASE_URL="+plainDatabase(t), "SECRET_KEY="+secretKey, "BASE_URL=https://ship.example.com",
+	owner, servingURL := plainDatabase(t)
+	b := u.box(t, "DATABASE_URL="+owner, "SECRET_KEY="+secretKey, "BASE_URL=https://ship.example.com",
 		"LISTEN="+api, "METRICS_LISTEN="+metrics, "LOG_LEVEL=WARN")
 	program := strings.Fields(u.one(t, "ExecStart"))[0]
 
@@ -77,6 +78,11 @@ func TestTheUnitStarts(t *testing.T) {
 		t.Fatalf("the sandbox says %q, %v: want the user %d, and nothing written", out, err, user)
 	}
 
+	b.run(t, strings.Fields(u.one(t, "ExecStartPre"))...)
+
+	// From here on with the login that owns nothing: the unit's own check and the
+	// service work with it.
+	b.env = append(b.env, "DATABASE_URL="+servingURL)
 	b.run(t, strings.Fields(u.one(t, "ExecStartPre"))...)
 
 	notified := listenNotifications(t, &b)

@@ -281,7 +281,7 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`waybill_[a-z_]+`).FindAllString(doc, -1) {
 		name := strings.TrimSuffix(m, "_bucket")
-		if !inCode[name] && name != "waybill_app" && name != "waybill_group" && name != "waybill_sys" {
+		if !inCode[name] && name != "waybill_app" && name != "waybill_group" && name != "waybill_sys" && name != "waybill_serve" {
 			t.Errorf("docs/operations.md speaks of %s, which is no metric", m)
 		}
 	}

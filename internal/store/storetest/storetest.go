@@ -69,6 +69,31 @@ func Open(t testing.TB) *store.Store {
 	return s
 }
 
+// ServingURL returns the address of the database at url as a login that owns
+// nothing, dropped when the test ends.
+func ServingURL(t testing.TB, url string) string {
+	t.Helper()
+	name := fmt.Sprintf("waybill_serve_%d_%d", os.Getpid(), counter.Add(1))
+	serving, err := store.CreateServingLogin(context.Background(), url, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		ctx := context.Background()
+		admin, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
+		if err != nil {
+			t.Log(err)
+			return
+		}
+		defer func() { _ = admin.Close(ctx) }()
+		if _, err := admin.Exec(ctx, "DROP ROLE "+name); err != nil {
+			t.Error(err)
+		}
+	})
+	return serving
+}
+
 // Conn connects to url as the owner, past row-level security if it may.
 func Conn(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
