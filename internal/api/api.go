@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -42,6 +43,10 @@ type Config struct {
 	Log            *slog.Logger
 	Metrics        *httpkit.Metrics            // nil counts nothing
 	Ready          func(context.Context) error // nil is always ready
+
+	// Note and NoteRefusal record reads and refusals in the audit log without
+	// waiting. Nil is not called.
+	Note, NoteRefusal func(member.Actor, member.Entry)
 
 	// Finished is called with every request that was answered. Nil is not
 	// called.

@@ -58,7 +58,11 @@ func (s *server) label(ctx context.Context, id ship.ShipmentID, options label.Op
 	// The guard admits a request without a key if it has any token at all; the
 	// token is verified here.
 	if caller.Key == "" {
-		return s.Shipping.LabelByToken(ctx, id, options, token)
+		file, err := s.Shipping.LabelByToken(ctx, id, options, token)
+		if err == nil {
+			httpkit.From(ctx).Holder = file.Tenant
+		}
+		return file, err
 	}
 	return s.Shipping.Label(ctx, caller.Tenant, id, options)
 }

@@ -26,6 +26,7 @@ type route struct {
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes
 	memory       int64  // bytes that are reserved before the body is read; 0 for none
 	unaudited    string // why its changes are not in the audit log; empty for a GET
+	notes        string // what the audit log calls an answer of a route that changes nothing; empty for none
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
 	codes        []string // of errors, beside those of every route
@@ -145,6 +146,7 @@ func (s *server) shipmentRoutes() []*route {
 			method:   http.MethodGet,
 			path:     "/v1/shipments",
 			id:       "listShipments",
+			notes:    "shipment.listed",
 			tag:      "Shipments",
 			summary:  "List shipments",
 			scope:    "shipments:read",
@@ -231,6 +233,7 @@ func (s *server) labelRoutes() []*route {
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/label-link",
 			id:        "linkLabel",
+			notes:     "label_link.made",
 			tag:       "Labels",
 			summary:   "Create a label link",
 			scope:     "shipments:write",
@@ -243,6 +246,7 @@ func (s *server) labelRoutes() []*route {
 			method:  http.MethodGet,
 			path:    labelPath,
 			id:      "getLabel",
+			notes:   "label_link.opened",
 			tag:     "Labels",
 			summary: "Get a label",
 			scope:   "labels",
@@ -318,6 +322,7 @@ func (s *server) trackingRoutes() []*route {
 			method:   http.MethodGet,
 			path:     "/v1/trackers",
 			id:       "listTrackers",
+			notes:    "tracker.listed",
 			tag:      "Tracking",
 			summary:  "List trackers",
 			scope:    "tracking",
@@ -359,6 +364,7 @@ func (s *server) otherRoutes() []*route {
 			method:   http.MethodGet,
 			path:     "/v1/events",
 			id:       "listEvents",
+			notes:    "event.listed",
 			tag:      "Events",
 			summary:  "List events",
 			scope:    "events",

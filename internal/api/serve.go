@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // serve answers every request. A path that is not in its canonical form matches
@@ -70,6 +71,7 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 			r = r.WithContext(s.withAudit(ex.Principal, r))
 		}
 
+		defer s.note(ex, rt, r)
 		switch {
 		case err != nil:
 			ex.Problem(err).Write(w)
@@ -80,6 +82,51 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 		}
 	}
 }
+
+// denials are the codes of requests that are refused to a key, whatever they
+// ask for.
+var denials = []string{
+	"invalid_api_key",
+	"ip_not_allowed",
+	"insufficient_scope",
+	"test_key_required",
+	"rate_limited",
+	"spend_limit_reached",
+}
+
+// note records what the request was refused or, if it changes nothing but gives
+// away many shipments or a label, what it was given. A request that the
+// dashboard vouches for is one of a person, and recorded by the dashboard.
+func (s *server) note(ex *httpkit.Exchange, rt *route, r *http.Request) {
+	caller := ex.Principal
+	if ex.Refused.Key != "" {
+		caller = ex.Refused
+	}
+	origin := member.Origin{Addr: httpkit.ClientAddr(r, s.TrustedProxies), Agent: r.UserAgent()}
+	code := ex.FailedWith()
+
+	switch {
+	case s.Note == nil || s.NoteRefusal == nil:
+	case caller.Key != "" && slices.Contains(denials, code):
+		actor := member.Program(caller.Tenant.Account, caller.Key, caller.KeyName, caller.KeyHint, origin)
+		s.NoteRefusal(actor, member.Entry{
+			Action:  "key.denied",
+			Target:  string(caller.Key),
+			Mode:    modeOf(caller.Tenant),
+			Details: map[string]string{"reason": code, "route": rt.method + " " + rt.path},
+		})
+	case code != "" || rt.notes == "":
+	case caller.Key != "" && !rt.link:
+		actor := member.Program(caller.Tenant.Account, caller.Key, caller.KeyName, caller.KeyHint, origin)
+		s.Note(actor, member.Entry{Action: rt.notes, Target: r.PathValue("id"), Mode: modeOf(caller.Tenant)})
+	case ex.Holder.Account != "":
+		id, _, _ := strings.Cut(r.PathValue("file"), ".")
+		s.NoteRefusal(member.LinkHolder(ex.Holder.Account, origin), member.Entry{Action: rt.notes, Target: id, Mode: modeOf(ex.Holder)})
+	}
+}
+
+// modeOf returns what the audit log calls the tenant's mode.
+func modeOf(t ship.Tenant) string { return store.EntryOf(t, "", "").Mode }
 
 // isAudited reports whether the changes that the route makes are in the audit
 // log.

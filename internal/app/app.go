@@ -356,13 +356,18 @@ func (a *App) stop(ctx context.Context) error {
 	return errors.Join(requestsErr, jobsErr)
 }
 
-// noteUse writes the uses of keys and the journal entries that the loops have
-// not written yet.
+// noteUse writes the uses of keys, the journal entries and the notes of the
+// audit log that the loops have not written yet.
 func (a *App) noteUse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalNotes)
 	defer cancel()
 
-	if err := errors.Join(a.services.account.RecordUse(ctx), a.services.journal.Flush(ctx)); err != nil {
+	err := errors.Join(
+		a.services.account.RecordUse(ctx),
+		a.services.journal.Flush(ctx),
+		a.services.member.FlushNotes(ctx, true),
+	)
+	if err != nil {
 		return fmt.Errorf("write the last log entries: %w", err)
 	}
 	return nil

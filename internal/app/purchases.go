@@ -124,6 +124,14 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 	return []worker.Loop{
 		journalLoop(s, log),
 		{
+			Name:  "write notes to the audit log",
+			Do:    func(ctx context.Context) (int, error) { return 0, s.member.FlushNotes(ctx, false) },
+			Least: journalEvery,
+			Most:  journalEvery,
+			Whole: finalNotes,
+			Log:   log,
+		},
+		{
 			Name:  "write spooled purchases to the database",
 			Do:    s.shipping.Replay,
 			Least: replayEvery,

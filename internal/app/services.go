@@ -309,6 +309,8 @@ func (a *App) newAPI() (http.Handler, error) {
 		Ready:          a.ready,
 		Answered:       a.services.shipping.Answered,
 		Finished:       noteRequest(a.services.journal),
+		Note:           a.services.member.Note,
+		NoteRefusal:    a.services.member.NoteRefusal,
 		Limits: api.Limits{
 			Body:           a.cfg.MaxBodyBytes,
 			Timeout:        a.cfg.RequestTimeout,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // An Exchange is one request and what is known of it so far. It travels in
@@ -22,6 +23,7 @@ type Exchange struct {
 	BaseURL   string // of the service, for the addresses of problems
 	Principal account.Principal
 	Refused   account.Principal // owner of a key that is known but may not be used; nothing is done in its name
+	Holder    ship.Tenant       // whose link the caller holds, once it was accepted
 	Body      []byte            // of the request, once read
 	JSON      *Document         // the body, once parsed
 	// Idempotency is the client's key for this request, "" if it sent none.

@@ -141,6 +141,15 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 	o.Log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
+// FailedWith returns the code of the problem that the request was answered with;
+// empty if it was not.
+func (ex *Exchange) FailedWith() string {
+	if problem := ex.answeredProblem(); problem != nil {
+		return problem.Code
+	}
+	return ""
+}
+
 // answeredProblem returns the problem that was the answer: one that was made on
 // the way and not written does not count.
 func (ex *Exchange) answeredProblem() *Problem {

@@ -19,8 +19,11 @@ type Entry struct {
 	Details map[string]string
 }
 
-// operatorName is the operator's name in the audit log.
-const operatorName = "operator"
+// What the audit log calls actors who have no name of their own.
+const (
+	operatorName = store.OperatorName
+	linkName     = "link"
+)
 
 // audit writes an entry in the log of the actor's account, in the transaction
 // of the change.
@@ -65,6 +68,8 @@ func (a Actor) sign(row *store.AuditEntry) {
 	switch {
 	case a.operator:
 		row.Who = operatorName
+	case a.holdsLink:
+		row.Who = linkName
 	case a.key != "":
 		row.Key = a.key
 		row.Who = a.keyName
@@ -129,6 +134,8 @@ func (e AuditEntry) By() string {
 		return ByPeople
 	case e.Key != "":
 		return ByKeys
+	case e.Who != operatorName:
+		return ByLinks
 	}
 	return ByOperators
 }
@@ -138,11 +145,12 @@ const (
 	ByPeople    = store.ByPeople
 	ByKeys      = store.ByKeys
 	ByOperators = store.ByOperators // at the command line
+	ByLinks     = store.ByLinks     // whoever opened a link
 )
 
 // AuditFilter selects entries. An empty field selects all.
 type AuditFilter struct {
-	By            string // ByPeople, ByKeys or ByOperators
+	By            string // ByPeople, ByKeys, ByOperators or ByLinks
 	Person        ship.PersonID
 	Key           ship.KeyID
 	Action        string // the whole action, or its first part with a dot at its end: "member."

@@ -194,6 +194,7 @@ func (s *Service) proveCode(ctx context.Context, person store.Person, code strin
 		return "", err
 	}
 	if !ok {
+		s.noteRefused(person, from, "code")
 		return "", invalidCode()
 	}
 	return method, s.clearAttempt(ctx, key, from.Addr)

@@ -187,6 +187,7 @@ func (s *Service) stepUpWithIdentity(ctx context.Context, a Actor, identity clai
 		return SignedIn{}, err
 	}
 	if err != nil || person.ID != a.Person.ID {
+		s.noteRefused(store.Person{ID: a.Person.ID, Email: a.Person.Email, Name: a.Person.Name}, a.From, "identity provider")
 		return SignedIn{}, oidcRefused(errors.New("a different person signed in"))
 	}
 

@@ -87,6 +87,7 @@ type Service struct {
 	oidc      *identityProvider  // nil without one
 	mail      func(ctx context.Context, to []string, subject, text string) error
 	now       func() time.Time
+	notes     notes
 }
 
 // New returns a service. It makes no network request.

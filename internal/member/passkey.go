@@ -165,6 +165,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 		return SignedIn{}, lookupErr
 	}
 	if err != nil {
+		s.noteRefused(user.person, in.From, "passkey")
 		return SignedIn{}, passkeyRefused(err)
 	}
 
@@ -246,6 +247,7 @@ func (s *Service) FinishPasskeyStepUp(ctx context.Context, a Actor, in PasskeyAn
 	}
 	used, err := s.passkeys.ValidateLogin(user, session, answer)
 	if err != nil {
+		s.noteRefused(user.person, a.From, "passkey")
 		return SignedIn{}, passkeyRefused(err)
 	}
 

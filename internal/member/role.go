@@ -137,6 +137,7 @@ type Actor struct {
 	operator   bool
 	key        ship.KeyID // of a program
 	keyName    string
+	holdsLink  bool // and has proved nothing else
 	now        time.Time
 }
 
@@ -153,6 +154,12 @@ func Program(a ship.AccountID, key ship.KeyID, name, hint string, from Origin) A
 		hint = name + " (" + hint + ")"
 	}
 	return Actor{Account: a, key: key, keyName: hint, From: from}
+}
+
+// LinkHolder returns the actor who opened a link of the account that needs no
+// key and no sign-in.
+func LinkHolder(a ship.AccountID, from Origin) Actor {
+	return Actor{Account: a, holdsLink: true, From: from}
 }
 
 // Can reports whether the actor may do the action at all, perhaps after a

@@ -41,6 +41,7 @@ func (s *Service) SignIn(ctx context.Context, in SignInInput) (SignedIn, error) 
 		return SignedIn{}, err
 	}
 	if !ok {
+		s.noteRefused(person, in.From, "password")
 		return SignedIn{}, signInFailed()
 	}
 	if err := s.clearAttempt(ctx, key, in.From.Addr); err != nil {

@@ -31,6 +31,7 @@ func (s *Service) StepUp(ctx context.Context, a Actor, in StepUpInput) (SignedIn
 		return SignedIn{}, err
 	}
 	if !ok {
+		s.noteRefused(person, a.From, "password")
 		return SignedIn{}, ship.Coded(ship.Forbidden, "sign_in_failed", "the password is incorrect")
 	}
 	if err := s.clearAttempt(ctx, key, a.From.Addr); err != nil {

@@ -27,13 +27,7 @@ func throttleKey(kind, name string) [32]byte { return sha256.Sum256([]byte(kind 
 // addressKey is the key of an address; of IPv6, of the network that one
 // subscriber has.
 func addressKey(addr netip.Addr) [32]byte {
-	addr = addr.Unmap().WithZone("")
-	if addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return throttleKey("address", network.String())
-		}
-	}
-	return throttleKey("address", addr.String())
+	return throttleKey("address", networkOf(addr))
 }
 
 // countAttempt counts an attempt to prove somebody as failed, until clearAttempt

@@ -206,7 +206,11 @@ func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.
 	if !s.links.Verify("label", token, &c) || c.Shipment != id || c.Format != o.Format || time.Now().Unix() > c.Expires {
 		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label or has expired; create a new one")
 	}
-	return s.Label(ctx, ship.Tenant{Account: c.Account, Livemode: c.Livemode}, id, o)
+
+	tenant := ship.Tenant{Account: c.Account, Livemode: c.Livemode}
+	file, err := s.Label(ctx, tenant, id, o)
+	file.Tenant = tenant
+	return file, err
 }
 
 // Document returns one of the further papers of a shipment, counted from 1.

@@ -63,6 +63,7 @@ type Order = store.ShipmentOrder
 
 // A LabelFile is a label, rendered.
 type LabelFile struct {
+	Tenant   ship.Tenant // whose label it is; set for a link
 	Shipment ship.ShipmentID
 	Format   label.Format
 	Data     []byte

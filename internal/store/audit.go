@@ -14,7 +14,7 @@ import (
 
 // An AuditEntry is one thing that somebody did in an account. Entries are
 // written and never changed. Who did it is a person, a key, or, without both,
-// the operator.
+// the operator or whoever opened a link.
 type AuditEntry struct {
 	ID      ship.AuditID // carries the time
 	Account ship.AccountID
@@ -85,7 +85,11 @@ const (
 	ByPeople    = "people"
 	ByKeys      = "keys"
 	ByOperators = "operators"
+	ByLinks     = "links"
 )
+
+// OperatorName is the actor of entries that an operator made at the command line.
+const OperatorName = "operator"
 
 // AuditQuery chooses entries of an account, newest first.
 type AuditQuery struct {
@@ -113,7 +117,8 @@ WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
   AND (@by = '' OR @by = CASE
     WHEN l.person_id IS NOT NULL THEN 'people'
     WHEN l.api_key_id IS NOT NULL THEN 'keys'
-    ELSE 'operators' END)
+    WHEN l.actor = 'operator' THEN 'operators'
+    ELSE 'links' END)
   AND (@target = '' OR l.target = @target)
   AND (@action = '' OR l.action = @action)
   AND (@begins = '' OR starts_with(l.action, @begins))
@@ -125,9 +130,9 @@ ORDER BY l.id DESC LIMIT @limit`
 	sqlAuditByAction = auditColumns + ` AND l.action = @action` + auditFilters
 	sqlAuditByKey    = auditColumns + ` AND l.api_key_id = @key::uuid` + auditFilters
 
-	sqlAuditOfPeople    = auditColumns + ` AND l.person_id IS NOT NULL` + auditFilters
-	sqlAuditOfKeys      = auditColumns + ` AND l.api_key_id IS NOT NULL` + auditFilters
-	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.api_key_id IS NULL` + auditFilters
+	sqlAuditOfPeople = auditColumns + ` AND l.person_id IS NOT NULL` + auditFilters
+	sqlAuditOfKeys   = auditColumns + ` AND l.api_key_id IS NOT NULL` + auditFilters
+	sqlAuditOfOthers = auditColumns + ` AND l.person_id IS NULL AND l.api_key_id IS NULL` + auditFilters
 )
 
 // statement returns the one whose index leaves the fewest rows to check.
@@ -145,8 +150,8 @@ func (q AuditQuery) statement() string {
 		return sqlAuditOfPeople
 	case q.By == ByKeys:
 		return sqlAuditOfKeys
-	case q.By == ByOperators:
-		return sqlAuditOfOperators
+	case q.By == ByOperators || q.By == ByLinks:
+		return sqlAuditOfOthers
 	}
 	return sqlAudit
 }

@@ -114,7 +114,7 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 		"sqlAudit": {index: "audit_log_pkey"}, "sqlAuditByPerson": {index: "audit_log_by_person", person: &account},
 		"sqlAuditByTarget": {index: "audit_log_by_target", target: "t1"}, "sqlAuditByAction": {index: "audit_log_by_action", action: "a.1"},
 		"sqlAuditByKey": {index: "audit_log_by_api_key", key: &account}, "sqlAuditOfPeople": {index: "audit_log_of_people", by: store.ByPeople},
-		"sqlAuditOfKeys": {index: "audit_log_of_api_keys", by: store.ByKeys}, "sqlAuditOfOperators": {index: "audit_log_of_operators", by: store.ByOperators},
+		"sqlAuditOfKeys": {index: "audit_log_of_api_keys", by: store.ByKeys}, "sqlAuditOfOthers": {index: "audit_log_of_operators", by: store.ByOperators},
 	} {
 		sql, args, err := pgx.NamedArgs{
 			"account": account, "below": [16]byte{0xff}, "from": [16]byte{}, "person": tc.person, "key": tc.key, "by": tc.by, "target": tc.target, "action": tc.action, "begins": "", "limit": 5,

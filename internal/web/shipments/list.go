@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
@@ -177,6 +178,8 @@ func (q shipmentQuery) sorting(path, first, second, firstAria, secondAria string
 
 // listShipments handles GET /app/{account}/{mode}/shipments.
 func listShipments(v *site.Visit) error {
+	v.Member.Note(v.Who.Actor, member.Entry{Action: "shipment.listed", Mode: v.Mode()})
+
 	query := readShipmentQuery(v)
 	list, more, err := v.Shipping.Shipments(v.Context(), v.Tenant(), query.filter())
 	if err != nil {

@@ -2,11 +2,14 @@ package site
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // A Route is one page, or one action on a page. The table is the whole
@@ -89,6 +92,8 @@ func (s *Dashboard) serve(rt Route) http.HandlerFunc {
 		err := v.admit()
 		if err == nil {
 			err = v.handle()
+		} else {
+			v.noteRefusal(err)
 		}
 
 		// keepForm comes first: a redirect to the sign-in page would lose what
@@ -112,8 +117,52 @@ func (v *Visit) handle() error {
 	if err := v.checkText(); err != nil {
 		return err
 	}
+	if err := v.recordExport(); err != nil {
+		return err
+	}
 	v.admitted = true
 	return v.rt.Handle(v)
+}
+
+// noteRefusal records in the audit log that the person's role does not allow
+// what they asked for.
+func (v *Visit) noteRefusal(err error) {
+	if known, ok := errors.AsType[*ship.Error](err); !ok || known.Code != "not_allowed" || v.Who.Account.ID == "" {
+		return
+	}
+	v.Member.NoteRefusal(v.Who.Actor, member.Entry{
+		Action:  "member.denied",
+		Target:  string(v.Who.Actor.Person.ID),
+		Details: map[string]string{"route": v.rt.Method + " " + v.rt.Path},
+	})
+}
+
+// exportOf returns what a route downloads, such as "shipments", and the name of
+// the file; empty for a page. Everything that has the name of a file is a
+// download of many things at once, except for templates.
+func (rt Route) exportOf() (what, file string) {
+	file = path.Base(rt.Path)
+	what, extension, _ := strings.Cut(file, ".")
+	if !rt.isOfAccount() || extension == "" || strings.Contains(file, "{") || strings.HasSuffix(what, "template") {
+		return "", ""
+	}
+	return strings.ReplaceAll(what, "-", "_"), file
+}
+
+// recordExport writes a download of many things to the audit log, before
+// anything of it is sent: what cannot be recorded is not sent. The entry has
+// neither the filter nor anything of the content, which are about people.
+func (v *Visit) recordExport() error {
+	what, file := v.rt.exportOf()
+	if what == "" {
+		return nil
+	}
+	return v.Member.Record(v.Context(), v.Who.Actor, member.Entry{
+		Action:  "export." + what,
+		Target:  cmp.Or(v.Request.PathValue("id"), file),
+		Mode:    v.Mode(),
+		Details: map[string]string{"file": file},
+	})
 }
 
 // admit finds out who asks, in which account and mode, and whether they may.

@@ -36,6 +36,8 @@ var auditKinds = []parts.Choice{
 	{Value: "key.", Title: "Keys"},
 	{Value: "webhook.", Title: "Webhooks"},
 	{Value: "event.", Title: "Events"},
+	{Value: "label_link.", Title: "Label links"},
+	{Value: "export.", Title: "Exports"},
 	{Value: "member.", Title: "Members"},
 	{Value: "session.", Title: "Sessions"},
 	{Value: "settings.", Title: "Settings"},
@@ -47,10 +49,11 @@ var auditActors = []parts.Choice{
 	{Value: member.ByPeople, Title: "People"},
 	{Value: member.ByKeys, Title: "API keys"},
 	{Value: member.ByOperators, Title: "Command line"},
+	{Value: member.ByLinks, Title: "Links"},
 }
 
 // actorWord names a kind of actor.
-var actorWord = map[string]string{member.ByPeople: "person", member.ByKeys: "API key", member.ByOperators: "command line"}
+var actorWord = map[string]string{member.ByPeople: "person", member.ByKeys: "API key", member.ByOperators: "command line", member.ByLinks: "label link"}
 
 // auditFilter reads the filter of the address, for the page and for the log.
 func auditFilter(v *site.Visit) (auditList, member.AuditFilter) {

@@ -86,7 +86,7 @@ func auditPage(f site.Frame, p auditList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = parts.PageHead("Audit log", "Who changed what, when and from where. Entries cannot be edited.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.PageHead("Audit log", "Who changed, exported or was refused what, when and from where. Entries cannot be edited.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -386,7 +386,7 @@ func auditTable(f site.Frame, p auditList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.isEmpty() {
-				templ_7745c5c3_Err = parts.Empty("list", "No entries yet", "Changes made by people, API keys and operators are recorded here.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = parts.Empty("list", "No entries yet", "Changes, exports and refusals of people, API keys and operators are recorded here.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -432,7 +432,7 @@ func auditTable(f site.Frame, p auditList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">Action</th><th scope=\"col\">Actor</th><th scope=\"col\">Target</th><th scope=\"col\">Source</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">Action</th><th scope=\"col\">Actor</th><th scope=\"col\">Target</th><th scope=\"col\">IP address</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
