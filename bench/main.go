@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // options are what a run measures.
@@ -62,10 +64,10 @@ func main() {
 
 // A contender does the work that is measured: the anchor, or a service.
 type contender struct {
-	name        string
-	pid         int // of its process besides Postgres; 0 for none
-	work        map[string]work
-	seedLookups func(context.Context) error
+	name string
+	pid  int // of its process besides Postgres; 0 for none
+	work map[string]work
+	conn *pgx.Conn // to its database
 }
 
 // work is done by so many clients for so long.
@@ -130,7 +132,7 @@ func run(ctx context.Context, o options) error {
 				return err
 			}
 			for _, c := range contenders {
-				if err := c.seedLookups(ctx); err != nil {
+				if err := seedLookups(ctx, c.conn, c.work["creation"]); err != nil {
 					return fmt.Errorf("seed look-ups of the %s: %w", c.name, err)
 				}
 			}

@@ -216,7 +216,7 @@ func (s *service) contender() contender {
 			"creation_live": s.purchase,
 			"tracking":      s.lookup,
 		},
-		seedLookups: func(ctx context.Context) error { return seedLookups(ctx, s.conn) },
+		conn: s.conn,
 	}
 }
 

@@ -9,19 +9,27 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // ErrAlone is the error of an operation that could not be run with others.
 var ErrAlone = errors.New("the operation must run by itself")
 
-// A Group runs operations of one kind. While there are few at once, each runs by
+// A Crowd counts the operations at once, of all groups that share a database.
+type Crowd struct {
+	Solo int // up to so many at once run by themselves
+
+	inside atomic.Int64 // operations that wait or run
+}
+
+// A Group runs operations of one kind. While the crowd is small, each runs by
 // itself, because nothing is faster. Above that, those that come are gathered,
 // and run together as soon as the group before them has returned: the busier
 // the database, the larger the groups. Nobody waits for a timer, and nobody
 // joins a group that has begun.
 type Group[T any] struct {
-	Solo    int           // up to so many at once run by themselves
+	Crowd   *Crowd
 	Lanes   int           // how many groups run at once
 	Limit   int           // how many operations a group has at most
 	Timeout time.Duration // of a group: it must not end with the request of one of its operations
@@ -34,7 +42,6 @@ type Group[T any] struct {
 	Together func(context.Context, []T) []error
 
 	mu      sync.Mutex
-	inside  int // operations that wait or run
 	lanes   int // groups that run
 	waiting []*operation[T]
 }
@@ -61,14 +68,12 @@ const (
 
 // Do runs the operation, by itself or with others, and returns its error.
 func (g *Group[T]) Do(ctx context.Context, item T) error {
-	defer g.leave()
-	g.mu.Lock()
-	g.inside++
-	if g.inside <= g.Solo {
-		g.mu.Unlock()
+	defer g.Crowd.inside.Add(-1)
+	if g.Crowd.inside.Add(1) <= int64(g.Crowd.Solo) {
 		return g.Alone(ctx, item)
 	}
 
+	g.mu.Lock()
 	own := &operation[T]{item: item, turn: make(chan turn, 1)}
 	if g.lanes < g.Lanes {
 		g.lanes++
@@ -88,12 +93,6 @@ func (g *Group[T]) Do(ctx context.Context, item T) error {
 	default:
 		return next.err
 	}
-}
-
-func (g *Group[T]) leave() {
-	g.mu.Lock()
-	g.inside--
-	g.mu.Unlock()
 }
 
 // run runs the group of the operation, which has a lane, and hands the lane on.

@@ -22,7 +22,7 @@ type recorder struct {
 
 func (r *recorder) group(solo, lanes, limit int) *Group[int] {
 	return &Group[int]{
-		Solo:    solo,
+		Crowd:   &Crowd{Solo: solo},
 		Lanes:   lanes,
 		Limit:   limit,
 		Timeout: time.Minute,
@@ -78,6 +78,30 @@ func TestWhatComesMeanwhileRunsTogether(t *testing.T) {
 		took := start(r.group(2, 1, 64), 13)
 		if r.alone != 3 || len(r.groups) != 1 || len(r.groups[0]) != 10 || took != 2*time.Second {
 			t.Errorf("%d ran by themselves and groups %v in %s; want 3, one of 10, 2 s", r.alone, r.groups, took)
+		}
+	})
+}
+
+func TestGroupsCountTheirOperationsTogether(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		var busy, quiet recorder
+		first := busy.group(3, 1, 64)
+		second := quiet.group(3, 1, 64)
+		second.Crowd = first.Crowd
+
+		// Three of the first group run by themselves. Of the second, one has the
+		// lane, and two wait for it.
+		var running sync.WaitGroup
+		for i := range 3 {
+			running.Go(func() { _ = first.Do(context.Background(), i) })
+		}
+		synctest.Wait()
+		start(second, 3)
+		running.Wait()
+		if quiet.alone != 1 || len(quiet.groups) != 1 || len(quiet.groups[0]) != 2 {
+			t.Errorf("%d ran by themselves and groups %v; want 1 and one of 2", quiet.alone, quiet.groups)
 		}
 	})
 }

@@ -32,7 +32,7 @@ const (
 // newLookupGroup returns what groups look-ups.
 func (s *Store) newLookupGroup() *coalesce.Group[*lookup] {
 	return &coalesce.Group[*lookup]{
-		Solo:     soloAtOnce(),
+		Crowd:    s.crowd,
 		Lanes:    lookupLanes,
 		Limit:    maxLookups,
 		Timeout:  groupTimeout,

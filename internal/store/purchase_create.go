@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -25,46 +27,69 @@ type Creation struct {
 	PollAt         time.Time // of the carrier; zero for never
 }
 
-// sqlCreate writes a complete purchase in one statement, because that is half
-// the work of doing it in parts. Nothing is written when the idempotency key is
-// taken; then no row comes back. Arguments are numbered: rewriting named ones
-// costs time at every purchase.
-const sqlCreate = `
-WITH reserved_key AS (
+// createTemplate writes complete purchases in one statement, because that is
+// half the work of doing it in parts. Nothing is written of a purchase whose
+// idempotency key is taken; then no row of it comes back.
+const createTemplate = `
+reserved_key AS (
   INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id, response_status)
-  SELECT $2, $3, $4, $5, $1, 201 WHERE $4::text IS NOT NULL
-  ON CONFLICT DO NOTHING RETURNING 1
+  SELECT @account, @livemode, @key, @fingerprint, @id, 201 FROM input WHERE @key IS NOT NULL
+  ON CONFLICT DO NOTHING RETURNING shipment_id
 ), permitted AS (
-  SELECT FROM reserved_key UNION ALL SELECT WHERE $4::text IS NULL
+  SELECT * FROM input WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
 ), new_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
-  SELECT $1, $2, $3, $6, $7, (
+  SELECT @id, @account, @livemode, @response_version, @carrier, (
     SELECT subject_id FROM lookup_keys
-    WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND value = $8
+    WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order_id
     ORDER BY subject_id DESC LIMIT 1
-  ), $9, $10 FROM permitted
-  RETURNING duplicate_of_id
+  ), @request, @purchase FROM permitted
+  RETURNING id, duplicate_of_id
 ), new_state AS (
   INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, piece_count, purchased_at, last_event_at,
     estimated_delivery_at, estimate_source, carrier, tracking_number)
-  SELECT $1, $2, $3, 'purchased', 'label_generated', 2, $11, $12, $12,
-    $13, $14, $7, $15 FROM permitted
+  SELECT @id, @account, @livemode, 'purchased', 'label_generated', 2, @piece_count, @purchased_at, @purchased_at,
+    @estimated_delivery_at, @estimate_source, @carrier, @tracking_number FROM permitted
 ), new_label AS (
   INSERT INTO labels (shipment_id, account_id, livemode, format, data)
-  SELECT $1, $2, $3, $16, $17 FROM permitted
+  SELECT @id, @account, @livemode, @label_format, @label FROM permitted
 ), new_lookup_keys AS (
   INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
-  SELECT $2, $3, 'o', $8, $1 FROM permitted
-  UNION ALL SELECT $2, $3, 't', unnest($18::text[]), $1 FROM permitted
+  SELECT @account, @livemode, 'o', @order_id, @id FROM permitted
+  UNION ALL SELECT @account, @livemode, 't', json_array_elements_text(@tracking_numbers), @id FROM permitted
 ), first_poll AS (
   INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
-  SELECT $1, $2, $3, $19 FROM permitted WHERE $19::timestamptz IS NOT NULL
+  SELECT @id, @account, @livemode, @poll_at FROM permitted WHERE @poll_at IS NOT NULL
 ), new_events AS (
   INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
-  SELECT $20::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $24::smallint, $21::json FROM permitted
-  UNION ALL SELECT $22, $2, $3, $1, 'label.generated', 2, $24, $23 FROM permitted
+  SELECT @created_event, @account, @livemode, @id, 'shipment.created'::event_kind, 1, @body_version, @created_snapshot FROM permitted
+  UNION ALL SELECT @label_event, @account, @livemode, @id, 'label.generated', 2, @body_version, @label_snapshot FROM permitted
 )
-SELECT duplicate_of_id FROM new_shipment`
+SELECT id, duplicate_of_id FROM new_shipment`
+
+var createStatement = compileInsert(createTemplate,
+	"id uuid",
+	"key text",
+	"fingerprint bytea",
+	"response_version smallint",
+	"order_id text",
+	"request json",
+	"piece_count smallint",
+	"carrier text",
+	"purchase json",
+	"purchased_at timestamptz",
+	"estimated_delivery_at timestamptz",
+	"estimate_source text",
+	"tracking_number text",
+	"tracking_numbers json",
+	"label_format text",
+	"label bytea",
+	"poll_at timestamptz",
+	"created_event uuid",
+	"created_snapshot json",
+	"label_event uuid",
+	"label_snapshot json",
+	"body_version smallint")
 
 // Create stores a shipment that was bought, and reports the newest earlier
 // shipment of the same order. It is ship.Conflict when the idempotency key is
@@ -80,40 +105,36 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 		return "", err
 	}
 
-	args := []any{
-		shipment.ID,                            // $1
-		shipment.Tenant.Account,                // $2
-		shipment.Tenant.Livemode,               // $3
-		null(c.IdempotencyKey),                 // $4
-		c.Fingerprint[:],                       // $5
-		ship.AnswerVersion,                     // $6
-		shipment.Purchase.Carrier,              // $7
-		shipment.Order.OrderID,                 // $8
-		request,                                // $9
-		purchase,                               // $10
-		len(shipment.Order.Parcels),            // $11
-		shipment.Purchase.BoughtAt,             // $12
-		nullTime(shipment.Progress.EstimateAt), // $13
-		null(shipment.Progress.EstimateSource), // $14
-		shipment.Purchase.TrackingNumber,       // $15
-		c.Label.Format,                         // $16
-		c.Label.Data,                           // $17
-		trackingNumbers(shipment.Purchase),     // $18
-		nullTime(c.PollAt),                     // $19
-		c.Events[0].ID,                         // $20
-		snapshots[0],                           // $21
-		c.Events[1].ID,                         // $22
-		snapshots[1],                           // $23
-		BodyVersion,                            // $24
-	}
-
-	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, c.IdempotencyKey)}
-	w.queue = func(b *batch) { b.Queue(sqlCreate, args...).QueryRow(w.row(&duplicateOf)) }
-	err = s.write(ctx, s.creations, w)
-	// No row came back: nothing was written.
-	if ship.KindOf(err) == ship.NotFound {
-		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
-	}
+	duplicateOf, err = s.insert(ctx, s.creations, &insertion{
+		tenant:    shipment.Tenant,
+		statement: createStatement,
+		id:        shipment.ID,
+		key:       c.IdempotencyKey,
+		row: createStatement.row(pgx.NamedArgs{
+			"id":                    shipment.ID,
+			"key":                   null(c.IdempotencyKey),
+			"fingerprint":           c.Fingerprint[:],
+			"response_version":      ship.AnswerVersion,
+			"order_id":              shipment.Order.OrderID,
+			"request":               request,
+			"piece_count":           len(shipment.Order.Parcels),
+			"carrier":               shipment.Purchase.Carrier,
+			"purchase":              purchase,
+			"purchased_at":          shipment.Purchase.BoughtAt,
+			"estimated_delivery_at": nullTime(shipment.Progress.EstimateAt),
+			"estimate_source":       null(shipment.Progress.EstimateSource),
+			"tracking_number":       shipment.Purchase.TrackingNumber,
+			"tracking_numbers":      trackingNumbers(shipment.Purchase),
+			"label_format":          c.Label.Format,
+			"label":                 c.Label.Data,
+			"poll_at":               nullTime(c.PollAt),
+			"created_event":         c.Events[0].ID,
+			"created_snapshot":      snapshots[0],
+			"label_event":           c.Events[1].ID,
+			"label_snapshot":        snapshots[1],
+			"body_version":          BodyVersion,
+		}),
+	})
 	if err != nil {
 		return "", fmt.Errorf("create shipment %s: %w", shipment.ID, err)
 	}

@@ -13,36 +13,49 @@ import (
 // Purchases: recorded before the carrier is called, moved, and settled; and which
 // shipment holds an order.
 
-// sqlIntend records a purchase before the carrier is called. Nothing is written
-// when the idempotency key is taken; then no row comes back.
-const sqlIntend = `
-WITH reserved_key AS (
+// intendTemplate records purchases before the carrier is called. Nothing is
+// written of a purchase whose idempotency key is taken; then no row of it comes
+// back.
+const intendTemplate = `
+reserved_key AS (
   INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
-  SELECT @account, @livemode, @key, @fingerprint, @id WHERE @key::text IS NOT NULL
-  ON CONFLICT DO NOTHING RETURNING 1
+  SELECT @account, @livemode, @key, @fingerprint, @id FROM input WHERE @key IS NOT NULL
+  ON CONFLICT DO NOTHING RETURNING shipment_id
 ), permitted AS (
-  SELECT FROM reserved_key UNION ALL SELECT WHERE @key::text IS NULL
+  SELECT * FROM input WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
 ), new_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
   SELECT @id, @account, @livemode, @response_version, @carrier, (
     SELECT subject_id FROM lookup_keys
-    WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order
+    WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order_id
     ORDER BY subject_id DESC LIMIT 1
   ), @request, @purchase FROM permitted
-  RETURNING duplicate_of_id
+  RETURNING id, duplicate_of_id
 ), new_state AS (
   INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, piece_count, carrier)
   SELECT @id, @account, @livemode, 'purchasing', 'created', 0, @piece_count, @carrier FROM permitted
 ), new_lookup_key AS (
   INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
-  SELECT @account, @livemode, 'o', @order, @id FROM permitted
+  SELECT @account, @livemode, 'o', @order_id, @id FROM permitted
 ), first_attempt AS (
   INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id)
-  SELECT @id, @account, @livemode, 1, @reference, @carrier, @service, @connection FROM permitted
+  SELECT @id, @account, @livemode, 1, @reference, @carrier, @service, @connection_id FROM permitted
 )
-SELECT duplicate_of_id FROM new_shipment`
+SELECT id, duplicate_of_id FROM new_shipment`
 
-var intendStatement = compileNamed(sqlIntend)
+var intendStatement = compileInsert(intendTemplate,
+	"id uuid",
+	"key text",
+	"fingerprint bytea",
+	"response_version smallint",
+	"order_id text",
+	"request json",
+	"piece_count smallint",
+	"carrier text",
+	"purchase json",
+	"reference text",
+	"service text",
+	"connection_id uuid")
 
 // Intend records the purchase of the shipment, with its first attempt. It is
 // ship.Conflict when the idempotency key is taken.
@@ -52,28 +65,26 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		return "", err
 	}
 
-	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
-		"key":              null(key),
-		"fingerprint":      fingerprint[:],
-		"response_version": ship.AnswerVersion,
-		"carrier":          shipment.Purchase.Carrier,
-		"order":            shipment.Order.OrderID,
-		"request":          request,
-		"purchase":         purchase,
-		"piece_count":      len(shipment.Order.Parcels),
-		"reference":        a.Reference,
-		"service":          a.Service,
-		"connection":       null(a.Connection),
+	duplicateOf, err = s.insert(ctx, s.intents, &insertion{
+		tenant:    shipment.Tenant,
+		statement: intendStatement,
+		id:        shipment.ID,
+		key:       key,
+		row: intendStatement.row(pgx.NamedArgs{
+			"id":               shipment.ID,
+			"key":              null(key),
+			"fingerprint":      fingerprint[:],
+			"response_version": ship.AnswerVersion,
+			"order_id":         shipment.Order.OrderID,
+			"request":          request,
+			"piece_count":      len(shipment.Order.Parcels),
+			"carrier":          shipment.Purchase.Carrier,
+			"purchase":         purchase,
+			"reference":        a.Reference,
+			"service":          a.Service,
+			"connection_id":    null(a.Connection),
+		}),
 	})
-
-	values := intendStatement.args(args)
-	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, key)}
-	w.queue = func(b *batch) { b.Queue(intendStatement.text, values...).QueryRow(w.row(&duplicateOf)) }
-	err = s.write(ctx, s.intents, w)
-	// No row came back: nothing was written.
-	if ship.KindOf(err) == ship.NotFound {
-		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
-	}
 	if err != nil {
 		return "", fmt.Errorf("record the purchase of shipment %s: %w", shipment.ID, err)
 	}
@@ -243,8 +254,7 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 
 	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
 	// orphaned, and whoever comes second must see the decision of the first.
-	// The order of writes is that in which tracking locks parcels.
-	w := &write{tenant: shipment.Tenant, order: writeOrder(shipment.Tenant, uuidText(shipment.ID.Raw()))}
+	w := &settling{tenant: shipment.Tenant, id: shipment.ID}
 	w.queue = func(b *batch) {
 		args["is_grouped"] = w.isGrouped
 		values := settleStatement.args(args)
@@ -260,11 +270,7 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 			}))
 		}
 	}
-	err = s.write(ctx, s.settlements, w)
-	if ship.KindOf(err) == ship.NotFound {
-		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", shipment.ID)
-	}
-	if err != nil {
+	if err := s.settle(ctx, w); err != nil {
 		return 0, fmt.Errorf("settle shipment %s: %w", shipment.ID, err)
 	}
 	return sequence, nil

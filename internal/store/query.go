@@ -34,9 +34,14 @@ func (s *Store) newBatch(t ship.Tenant) *batch {
 func (s *Store) newHotBatch(t ship.Tenant) *batch {
 	b := &batch{}
 	if s.tx == nil {
-		b.Queue(sqlSetTenantAndPlan, uuidText(t.Account.Raw()), boolText(t.Livemode))
+		b.setTenantAndPlan(t)
 	}
 	return b
+}
+
+// setTenantAndPlan queues the settings of the statements after it.
+func (b *batch) setTenantAndPlan(t ship.Tenant) {
+	b.Queue(sqlSetTenantAndPlan, uuidText(t.Account.Raw()), boolText(t.Livemode))
 }
 
 // send runs the batch.

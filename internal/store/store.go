@@ -27,9 +27,10 @@ type Store struct {
 	queue *river.Client[pgx.Tx]
 	tx    pgx.Tx // set inside InTx
 
-	creations   *coalesce.Group[*write]
-	intents     *coalesce.Group[*write]
-	settlements *coalesce.Group[*write]
+	crowd       *coalesce.Crowd
+	creations   *coalesce.Group[*insertion]
+	intents     *coalesce.Group[*insertion]
+	settlements *coalesce.Group[*settling]
 	lookups     *coalesce.Group[*lookup]
 
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
@@ -68,9 +69,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("job queue: %w", err)
 	}
 
-	s.creations = s.newWriteGroup()
-	s.intents = s.newWriteGroup()
-	s.settlements = s.newWriteGroup()
+	s.crowd = &coalesce.Crowd{Solo: soloAtOnce()}
+	s.creations = s.newInsertGroup(creationLanes)
+	s.intents = s.newInsertGroup(intentLanes)
+	s.settlements = s.newSettlementGroup()
 	s.lookups = s.newLookupGroup()
 	return s, nil
 }
