@@ -291,6 +291,12 @@ func TestErrorsOfSubscriptionsHoldNeitherSecretNorAddress(t *testing.T) {
 	if text := fmt.Sprintf("%v %+v %v", err, *failure, failure.Err); strings.Contains(text, secret) || strings.Contains(text, "token-of-the-address") {
 		t.Errorf("the error shows a secret: %s", text)
 	}
+
+	// Some carriers are subscribed to without an address.
+	_, err = c.Subscribe(t.Context(), carrier.Subscription{})
+	if failure, ok = errors.AsType[*ship.Error](err); !ok || !strings.Contains(failure.Message, "a subscription with listenerURL") {
+		t.Errorf("without an address the error is unreadable: %v", err)
+	}
 }
 
 func TestOpenChecksTheCredentials(t *testing.T) {

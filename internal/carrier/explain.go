@@ -109,7 +109,10 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 // redact replaces every secret in text.
 func (c *Carrier) redact(text string) string {
 	for _, secret := range c.secrets {
-		text = strings.ReplaceAll(text, secret, "[secret]")
+		// An empty one would be found between any two characters.
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
 	}
 	return text
 }
