@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
 	{"quoting", "store/storetest"},
-	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify"}, // services know no driver
+	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy"}, // services know no driver
 	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site"},

@@ -35,7 +35,11 @@ var abouts = map[string]string{
 	"recoverWebhook": "Resends every event since a given time that the webhook has not answered with 2xx, in log order, and continues from there. A parked or disabled webhook is enabled again.\n\n" +
 		"Events are kept for 30 days; `since` cannot be earlier than that.",
 	"redeliverEvent": "Resends one event with the same id and body, even to a webhook that already answered it with 2xx. If delivery fails, it is retried like any other.",
-	"listCarriers":   "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
+	"createErasure": "Erases the personal data of somebody in the key's account and mode: of the person with an e-mail address or a phone number, or of the people in one shipment. Names, companies, streets, phone numbers, e-mail addresses, tax numbers, metadata, labels and documents are removed from shipments, files of orders, events, logs and exchanges with carriers. Amounts, tracking numbers, statuses, scans, cities, postal codes and countries are kept.\n\n" +
+		"The work is done in the background: poll the erasure until `status` is `done`. It cannot be undone. A purchase that is not settled yet is erased as soon as it is; until then `status` is `waiting`.",
+	"getErasure":   "Returns an erasure, with its status and what was erased.",
+	"listErasures": "Lists the erasures of the account, newest first.",
+	"listCarriers": "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
 	"getRouting": "Returns the rules that choose the carrier if the client names none: the active rules and the draft. Live and test mode have separate rules.\n\n" +
 		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; `routing` of each shipment shows what was chosen, what was excluded and why.",
 	"saveRoutingDraft":    "Saves rules as the draft, replacing the previous one. The rules are validated completely: an invalid condition is rejected with its column and, where possible, a suggested correction. The draft has no effect until it is published.",
@@ -74,6 +78,7 @@ var tags = [][2]string{
 	{"Webhooks", "Endpoints that receive events."},
 	{"Carriers", "Available carriers, services and packaging."},
 	{"Routing", "Rules that choose the carrier."},
+	{"Privacy", "Erasing and exporting personal data."},
 	{"Rate sheets", "Contract prices, imported as CSV."},
 	{"Sandbox", "Simulate the progress of test shipments."},
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -34,6 +35,7 @@ type Config struct {
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
 	Rules    *rulebook.Service
+	Privacy  *privacy.Service
 	Box      *seal.Box      // seals stored answers that hold secrets
 	Heavy    *budget.Budget // memory for large bodies; nil sets no limit
 

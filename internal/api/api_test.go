@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -40,6 +42,7 @@ type bench struct {
 	handler http.Handler
 	store   *store.Store
 	account *account.Service
+	privacy *privacy.Service
 	owner   ship.AccountID
 	key     string
 }
@@ -75,8 +78,9 @@ func newBench(t testing.TB) *bench {
 	c.Webhook = webhook.New(webhook.Config{
 		Store: st, Box: c.Box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
+	c.Privacy = privacy.New(privacy.Config{Store: st, Box: c.Box, Log: c.Log, RedactCells: batch.RedactCells})
 	c.Limits.RequestsPerSec = -1
-	b := &bench{TB: t, store: st, account: c.Account}
+	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy}
 	b.handler = New(c)
 	owner, err := c.Account.Create(t.Context(), account.Settings{Name: new("Acme")})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/webhook"
 	"github.com/waybillhq/waybill/internal/wire"
 )
@@ -35,6 +36,7 @@ var requestExamples = withRouting(map[string]any{
 	"changeWebhook":   json.RawMessage(`{"events": ["*"], "enabled": true}`),
 	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
 	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
+	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
 	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
 
@@ -221,6 +223,10 @@ func responseExample(id string, status int) any {
 		return deliveryExample("test")
 	case "listDeliveries":
 		return pageOf([]wire.Delivery{deliveryExample("auto")}, true, string(exampleAttempt))
+	case "createErasure", "getErasure":
+		return erasureExample()
+	case "listErasures":
+		return pageOf([]erasure{erasureExample()}, false, "")
 	case "redeliverEvent":
 		return redelivered{Deliveries: 1}
 
@@ -347,4 +353,14 @@ func problemExample(code httpkit.Code) *httpkit.Problem {
 		}}
 	}
 	return problem
+}
+
+func erasureExample() erasure {
+	return erasureOf(store.Erasure{
+		ID:         ship.ErasureIDOf(exampleShipment.Raw()),
+		Kind:       "email",
+		State:      store.ErasureDone,
+		Counts:     map[string]int{"shipments": 2, "labels": 2, "events": 9},
+		FinishedAt: exampleShipment.Raw().Time().Add(time.Minute),
+	})
 }

@@ -180,6 +180,9 @@ var sdkMethods = map[string]sdkMethod{
 	"importRateSheet":      {"importRateSheet", "rateSheets", "import"},
 	"listRateSheets":       {"listRateSheets", "rateSheets", "list"},
 	"getRateSheet":         {"getRateSheet", "rateSheets", "get"},
+	"createErasure":        {"createErasure", "erasures", "create"},
+	"listErasures":         {"listErasures", "erasures", "list"},
+	"getErasure":           {"getErasure", "erasures", "get"},
 	"removeRateSheet":      {"deleteRateSheet", "rateSheets", "delete"},
 	"advanceShipment":      {"advanceShipment", "sandbox", "advance"},
 }

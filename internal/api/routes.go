@@ -23,6 +23,7 @@ type route struct {
 	link         bool   // a signed link is accepted in place of a key
 	purchase     bool   // keeps its idempotency keys itself
 	secret       bool   // its answer holds a secret, and is stored sealed
+	starts       bool   // its 202 names work in the background, and is repeated
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes
 	memory       int64  // bytes that are reserved before the body is read; 0 for none
 	unaudited    string // why its changes are not in the audit log; empty for a GET
@@ -67,6 +68,7 @@ func (s *server) table() []*route {
 		s.routingRoutes(),
 		s.rulesRoutes(),
 		s.sheetRoutes(),
+		s.privacyRoutes(),
 	)
 }
 
@@ -216,7 +218,7 @@ func (s *server) labelRoutes() []*route {
 			unaudited: changesNothing,
 			handler:   handle(s.makeLabel),
 			outcomes:  []outcome{{status: http.StatusOK, about: "The URL of the rendered label.", body: rendering{}}},
-			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided", "label_erased"},
 		},
 		{
 			method:   http.MethodGet,
@@ -227,7 +229,7 @@ func (s *server) labelRoutes() []*route {
 			scope:    "labels",
 			handler:  handle(s.getDocument),
 			outcomes: []outcome{{status: http.StatusOK, about: "The document as issued by the carrier.", headers: []string{"Cache-Control", "Content-Disposition"}}},
-			codes:    []string{"shipment_not_found", "not_found", "label_quarantined"},
+			codes:    []string{"shipment_not_found", "not_found", "label_quarantined", "label_erased"},
 		},
 		{
 			method:    http.MethodPost,
@@ -240,7 +242,7 @@ func (s *server) labelRoutes() []*route {
 			unaudited: changesNothing,
 			handler:   handle(s.linkLabel),
 			outcomes:  []outcome{{status: http.StatusOK, about: "A link that needs no API key.", body: labelLink{}}},
-			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided", "label_erased"},
 		},
 		{
 			method:  http.MethodGet,
@@ -264,6 +266,7 @@ func (s *server) labelRoutes() []*route {
 				"format_unavailable",
 				"label_quarantined",
 				"label_voided",
+				"label_erased",
 			},
 		},
 	}

@@ -188,6 +188,9 @@ func hasBody(method string) bool {
 // onceFunc returns the function that keeps the answers to the route's
 // idempotency keys. Answers that hold a secret are sealed while they are kept.
 func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
+	if rt.starts {
+		return s.onceStarted
+	}
 	if !rt.secret {
 		return s.Account.OnceByKey
 	}
@@ -207,6 +210,23 @@ func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
 		}
 		return answer, replayed, err
 	}
+}
+
+// onceStarted keeps the answers of routes that start background work. Otherwise a
+// 202 is not kept, because a retry is to see how far the work has come; here it
+// names the work, and a retry must not start it again.
+func (s *server) onceStarted(ctx context.Context, tenant ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
+	answer, replayed, err := s.Account.OnceByKey(ctx, tenant, key, fingerprint, func(ctx context.Context) ship.Answer {
+		started := do(ctx)
+		if started.Status == http.StatusAccepted {
+			started.Status = http.StatusOK
+		}
+		return started
+	})
+	if answer.Status == http.StatusOK {
+		answer.Status = http.StatusAccepted
+	}
+	return answer, replayed, err
 }
 
 // authenticate finds the caller and counts the request against the caller's

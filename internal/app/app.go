@@ -182,6 +182,7 @@ func (a *App) buildWorker() error {
 			Tracking:  a.services.tracking,
 			Webhook:   a.services.webhook,
 			Batch:     a.services.batch,
+			Privacy:   a.services.privacy,
 			Store:     a.store,
 			Retention: journalRetention(a.cfg),
 		},

@@ -112,11 +112,12 @@ func newStepCounter(reg prometheus.Registerer) (func(purchase.Act, purchase.Resu
 }
 
 // How often a copy replays what is on its own disk, looks for a restore of the
-// database, and removes old sign-ins.
+// database, removes old sign-ins, and erases what the database has erased.
 const (
 	replayEvery  = 30 * time.Second
 	restoreEvery = 15 * time.Second
 	sweepSignIns = 10 * time.Minute
+	forgetEvery  = 15 * time.Second
 )
 
 // loops returns what every copy does beside requests and jobs.
@@ -150,6 +151,13 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.RecordRestore(ctx) },
 			Least: restoreEvery,
 			Most:  restoreEvery,
+			Log:   log,
+		},
+		{
+			Name:  "erase personal data from the recovery log",
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.ForgetPeople(ctx) },
+			Least: forgetEvery,
+			Most:  forgetEvery,
 			Log:   log,
 		},
 		{

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -49,6 +51,7 @@ type services struct {
 	member   *member.Service
 	journal  *journal.Service
 	batch    *batch.Service
+	privacy  *privacy.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
 	heavy    *budget.Budget
@@ -57,6 +60,10 @@ type services struct {
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
 	return store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections, Tracer: tracer})
 }
+
+// eraseMargin is how much longer than a request an erasure waits before it looks
+// for what requests have left: logs are written a moment later.
+const eraseMargin = 5 * time.Second
 
 // newServices builds all services. recorded is called when one of them has
 // recorded an event.
@@ -145,6 +152,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		rules:    rules,
 		journal:  records,
 		batch:    newBatches(cfg, st, accounts, quotes, buying, log),
+		privacy:  privacy.New(privacy.Config{Store: st, Box: box, Log: log, RedactCells: batch.RedactCells, Settle: cfg.RequestTimeout + eraseMargin}),
 		box:      box,
 		traffic:  live.traffic,
 		heavy:    heavy,
@@ -300,6 +308,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Tracking:       a.services.tracking,
 		Webhook:        a.services.webhook,
 		Rules:          a.services.rules,
+		Privacy:        a.services.privacy,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
 		BaseURL:        a.baseURL,

@@ -33,6 +33,7 @@ var Codes = []Code{
 	{"tracker_not_found", http.StatusNotFound, "Tracker not found", "There is no such tracker, or it belongs to another account or mode."},
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment or tracker in the account has this number. Start tracking it with `POST /v1/trackers`."},
 
+	{"erasure_not_found", http.StatusNotFound, "Erasure not found", "There is no such erasure in this account and mode."},
 	{"webhook_not_found", http.StatusNotFound, "Webhook not found", "There is no such webhook, or it belongs to another account or mode."},
 	{"event_not_found", http.StatusNotFound, "Event not found", "The event does not exist, is older than the retention period, or no enabled webhook subscribes to it."},
 
@@ -60,6 +61,7 @@ var Codes = []Code{
 	{"credentials_unreadable", http.StatusConflict, "Credentials unreadable", "The credentials of the carrier connection cannot be decrypted. The operator of the service can find the cause with \"waybill connection check\"."},
 	{"secret_key_required", http.StatusConflict, "Secret key required", "Live carrier credentials need an encryption key that is not in the database. The operator sets `SECRET_KEY`, `SECRET_KEY_FILE` or `SECRET_KMS`."},
 	{"key_unavailable", http.StatusServiceUnavailable, "Key unavailable", "The key that protects the carrier credentials cannot be reached now. Try again later."},
+	{"label_erased", http.StatusGone, "Label erased", "The label was erased with the personal data of the shipment."},
 	{"label_voided", http.StatusGone, "Label voided", "The label was voided and may not be used."},
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Start again without `after`."},
 	{"gone", http.StatusGone, "Gone", "The resource existed and was permanently removed."},

@@ -94,3 +94,17 @@ type WorkBatch struct {
 
 // Kind names the job in the queue.
 func (WorkBatch) Kind() string { return "work_batch" }
+
+// Erase goes on with an erasure of personal data.
+type Erase struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Erasure  ship.ErasureID `json:"erasure"`
+}
+
+// Kind names the job in the queue.
+func (Erase) Kind() string { return "erase" }
+
+// Queue is the job's own: an erasure that reads a large account must not hold up
+// money.
+func (Erase) Queue() string { return "privacy" }

@@ -170,3 +170,78 @@ func ignoreEnd(err error) error {
 	}
 	return fmt.Errorf("recovery log: %w", err)
 }
+
+// Rewrite calls change with every entry and replaces those that it changes. It
+// returns how many those were. Files of the last hour that other processes may
+// still write to are left out.
+func (t *RecoveryLog) Rewrite(ctx context.Context, now time.Time, change func(data []byte) (changed []byte, ok bool)) (int, error) {
+	names, err := t.names()
+	if err != nil {
+		return 0, fmt.Errorf("recovery log: %w", err)
+	}
+
+	closed := now.Add(-time.Hour).UTC().Format(recoveryLogHour)
+	n := 0
+	for _, name := range names {
+		t.mu.Lock()
+		isOwn := t.file != nil && filepath.Base(t.file.Name()) == name
+		if isOwn {
+			t.hour = "" // the next entry begins another file
+		}
+		t.mu.Unlock()
+		if name >= closed && !isOwn {
+			continue
+		}
+
+		changed, err := t.rewrite(ctx, name, change)
+		if err != nil {
+			return n, fmt.Errorf("recovery log: %w", err)
+		}
+		n += changed
+	}
+	return n, nil
+}
+
+// rewrite replaces a file if change changes one of its entries.
+func (t *RecoveryLog) rewrite(ctx context.Context, name string, change func([]byte) ([]byte, bool)) (int, error) {
+	path := filepath.Join(t.dir, name)
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil // another process has removed it
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+
+	n := 0
+	var content []byte
+	err = t.read(ctx, name, bufio.NewReader(file), func(data []byte) error {
+		if changed, ok := change(data); ok {
+			data = changed
+			n++
+		}
+		sealed := t.box.Seal(data, "recovery_log", name)
+		content = binary.BigEndian.AppendUint32(content, uint32(len(sealed)))
+		content = append(content, sealed...)
+		return nil
+	})
+	if err != nil || n == 0 {
+		return 0, err
+	}
+
+	// The file is replaced as a whole: a crash leaves the one or the other.
+	replacement, err := os.CreateTemp(t.dir, ".new-*")
+	if err != nil {
+		return 0, err
+	}
+	_, err = replacement.Write(content)
+	err = errors.Join(err, replacement.Sync(), replacement.Close())
+	if err == nil {
+		err = os.Rename(replacement.Name(), path)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(replacement.Name()))
+	}
+	return n, nil
+}

@@ -15,6 +15,7 @@ type Shipment struct {
 	Sequence    int        // log events so far; 0 means that no client knows of it
 	Version     int        // of the body that answers its creation; see AnswerVersion
 	VoidedAt    time.Time  // when the carrier voided the label; zero if it did not
+	IsErased    bool       // its personal data was erased, with its label
 }
 
 // AnswerVersion is the version of the body that answers a creation. Shipments

@@ -15,6 +15,7 @@ type Subject struct {
 type TrackingState struct {
 	Subject
 	Followed bool  // not bought here: the id is a tracker's
+	IsErased bool  // its personal data was erased, and must not come back
 	State    State // empty for a followed parcel
 	Progress Progress
 	Sequence int // log events so far

@@ -101,7 +101,7 @@ func (s *Service) LabelFormats(ctx context.Context, t ship.Tenant, id ship.Shipm
 	for _, format := range []label.Format{label.PDF, label.ZPL, label.PNG} {
 		_, err := s.Label(ctx, t, id, label.Options{Format: format, Size: label.Size4x6, DPI: 203})
 		switch ship.CodeOf(err) {
-		case "format_unavailable", "label_quarantined", "label_not_ready", "label_voided":
+		case "format_unavailable", "label_quarantined", "label_not_ready", "label_voided", "label_erased":
 			continue
 		}
 		if err != nil {

@@ -147,6 +147,9 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 }
 
 func labelReady(sh ship.Shipment) error {
+	if sh.IsErased {
+		return ship.Coded(ship.Gone, "label_erased", "the label was erased with the personal data of the shipment")
+	}
 	switch sh.State {
 	case ship.StatePurchased, ship.StateVoiding:
 		return nil

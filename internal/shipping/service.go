@@ -62,10 +62,11 @@ type Service struct {
 	outcomes       func(purchase.Act, purchase.Result)
 	decided        func(strategy string)
 
-	exchanged  func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
-	restoredAt atomic.Int64                                                            // in nanoseconds; 0 for never
-	lost       forgottenPurchases
-	purchases  sync.WaitGroup // those that are under way, answered or not
+	exchanged      func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
+	forgottenUntil atomic.Int64                                                            // in nanoseconds; what was erased before is not in the recovery log
+	restoredAt     atomic.Int64                                                            // in nanoseconds; 0 for never
+	lost           forgottenPurchases
+	purchases      sync.WaitGroup // those that are under way, answered or not
 }
 
 // Drain waits until the purchases that are under way have ended, or ctx has.

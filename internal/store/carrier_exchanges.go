@@ -29,11 +29,16 @@ type CarrierExchange struct {
 const sqlAddExchanges = `
 INSERT INTO carrier_exchanges (account_id, livemode, id, shipment_id, connection_id, operation,
   method, url, response_status, duration_ms, error, exchange)
-SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @shipments::uuid[], @connections::uuid[], @operations::text[],
+SELECT v.* FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @shipments::uuid[], @connections::uuid[], @operations::text[],
   @methods::text[], @urls::text[], @statuses::smallint[], @took::int[], @errors::text[], @exchanges::bytea[])
+  AS v (account_id, livemode, id, shipment_id, connection_id, operation, method, url, response_status, duration_ms, error, exchange)
+WHERE NOT EXISTS (
+  SELECT FROM shipment_states st
+  WHERE st.account_id = v.account_id AND st.livemode = v.livemode AND st.id = v.shipment_id AND st.erased_at IS NOT NULL)
 ON CONFLICT DO NOTHING`
 
-// AddExchanges stores exchanges of any tenants, in one statement.
+// AddExchanges stores exchanges of any tenants, in one statement. Those about
+// shipments whose personal data was erased are left out.
 func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error {
 	if len(list) == 0 {
 		return nil

@@ -191,6 +191,29 @@ func (s *Store) ForgetPushes(ctx context.Context, ids []ship.Subject) error {
 	return explain(err)
 }
 
+const sqlErasedAmong = `
+SELECT st.account_id, st.livemode, st.id
+FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
+WHERE st.erased_at IS NOT NULL`
+
+// ErasedAmong returns which of the parcels have no personal data any more.
+func (s *Store) ErasedAmong(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]bool, error) {
+	erased := map[ship.Subject]bool{}
+	if len(parcels) == 0 {
+		return erased, nil
+	}
+
+	var subject subjectReader
+	err := selectEach(ctx, s.sys, subject.targets(), func() error {
+		erased[subject.read()] = true
+		return nil
+	}, sqlErasedAmong, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read which parcels are erased: %w", err)
+	}
+	return erased, nil
+}
+
 const sqlPostponePushes = `
 UPDATE pending_pushes SET due_at = @due WHERE ` + pendingPushRows
 

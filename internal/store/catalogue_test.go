@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -161,6 +162,19 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillJournal(t, f, tenant)
 	fillFacts(t, f, sh)
 	fillBatches(t, f, tenant)
+	fillErasures(t, f, tenant, sh)
+}
+
+func fillErasures(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
+	t.Helper()
+	erasure := store.Erasure{ID: ship.NewErasureID(7, now()), Tenant: tenant, Kind: "shipment", Shipment: sh.ID, Encrypted: []byte{1}}
+	if err := f.AddErasure(t.Context(), erasure, job.Erase{Account: tenant.Account, Livemode: tenant.Livemode, Erasure: erasure.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.owner.Exec(t.Context(), `INSERT INTO erasure_shipments (account_id, livemode, erasure_id, shipment_id) VALUES ($1, $2, $3, $4)`,
+		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(erasure.ID.Raw()), [16]byte(sh.ID.Raw())); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func fillJournal(t *testing.T, f *fixture, tenant ship.Tenant) {

@@ -16,6 +16,7 @@ type Job interface{ Kind() string }
 const (
 	QueueMoney    = "money"
 	QueueWebhooks = "webhooks"
+	QueuePrivacy  = "privacy"
 )
 
 // maxAttempts is far more than any job needs: no job here is ever discarded, and

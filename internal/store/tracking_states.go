@@ -53,7 +53,7 @@ func (r *trackingStateRow) progress() ship.Progress {
 }
 
 const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count,
-  st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + trackingStateColumns
+  st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, st.erased_at IS NOT NULL, ` + trackingStateColumns
 
 // sqlFind finds the parcels of a number, newest first. Numbers are reused, and
 // two carriers may use the same one.
@@ -191,7 +191,7 @@ type trackingStateReader struct {
 func (x *trackingStateReader) targets(further ...any) []any {
 	own := []any{
 		&x.trackingState.Followed, &x.trackingState.Attempt, &x.trackingState.Pieces,
-		&x.carrier, &x.number, &x.boughtAt, &x.newest,
+		&x.carrier, &x.number, &x.boughtAt, &x.newest, &x.trackingState.IsErased,
 	}
 	return slices.Concat(further, x.subject.targets(), own, x.row.targets())
 }

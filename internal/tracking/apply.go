@@ -97,6 +97,10 @@ func (s *Service) changeOf(trackingState ship.TrackingState, known []ship.Scan, 
 	reported := make([]ship.Scan, len(update.Scans))
 	for i, scan := range update.Scans {
 		reported[i] = storable(scan.Scan)
+		if trackingState.IsErased {
+			reported[i] = reported[i].WithoutPersonalData()
+			continue // what the carrier sent is not kept either
+		}
 		key := reported[i].Key()
 		if _, ok := raw[key]; !ok && json.Valid(scan.Raw) {
 			raw[key] = scan.Raw

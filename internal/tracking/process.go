@@ -130,6 +130,8 @@ type decodedPush struct {
 
 	reported  []store.TrackingNumberOf // numbers with an update that is accepted, one for each update
 	mentioned []store.TrackingNumberOf // numbers for which the carrier should be polled
+
+	isErased bool // it is about a shipment without personal data, so it is not kept
 }
 
 func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decodedPush {
@@ -262,7 +264,31 @@ func (s *Service) pollMentioned(ctx context.Context, decoded map[ship.Subject]de
 			postponed[id] = true
 		}
 	}
-	return s.store.MoveWatches(ctx, due)
+	if err := s.store.MoveWatches(ctx, due); err != nil {
+		return err
+	}
+
+	erased, err := s.store.ErasedAmong(ctx, slices.Collect(maps.Keys(due)))
+	if err != nil {
+		return err
+	}
+	markErased(decoded, holders, erased)
+	return nil
+}
+
+// markErased marks the pushes that are about an erased shipment.
+func markErased(decoded map[ship.Subject]decodedPush, holders map[store.TrackingNumberOf][]ship.Subject, erased map[ship.Subject]bool) {
+	if len(erased) == 0 {
+		return
+	}
+	for id, push := range decoded {
+		for _, number := range slices.Concat(push.reported, push.mentioned) {
+			if slices.ContainsFunc(holders[number], func(parcel ship.Subject) bool { return erased[parcel] }) {
+				push.isErased = true
+				decoded[id] = push
+			}
+		}
+	}
 }
 
 // uniqueNumbers returns numbers of all pushes, each once.
@@ -298,21 +324,22 @@ func (s *Service) recordPushes(ctx context.Context, list []store.PendingPush, de
 			}
 		}
 
-		var done, unverified []ship.Subject
+		var done, forgotten []ship.Subject
 		for _, push := range list {
 			if postponed[push.Subject] {
 				again = append(again, push.Subject)
 				continue
 			}
 			done = append(done, push.Subject)
-			if !decoded[push.Subject].Verified {
-				unverified = append(unverified, push.Subject)
+			if content := decoded[push.Subject]; !content.Verified || content.isErased {
+				forgotten = append(forgotten, push.Subject)
 			}
 		}
 
-		// What anybody can have sent is not kept for the usual time.
-		if len(unverified) > 0 {
-			if err := tx.ForgetPushes(ctx, unverified); err != nil {
+		// What anybody can have sent is not kept for the usual time, nor what
+		// names somebody whose data was erased.
+		if len(forgotten) > 0 {
+			if err := tx.ForgetPushes(ctx, forgotten); err != nil {
 				return err
 			}
 		}
@@ -337,6 +364,14 @@ func (s *Service) applyPushes(ctx context.Context, tx *store.Store, numbers []st
 			postponed[id] = true
 		}
 	}
+
+	erased := map[ship.Subject]bool{}
+	for _, trackingState := range trackingStates {
+		if trackingState.IsErased {
+			erased[trackingState.Subject] = true
+		}
+	}
+	markErased(decoded, holders, erased)
 
 	pieces, err := piecesOf(ctx, tx, trackingStates, holders)
 	if err != nil || len(trackingStates) == 0 {

@@ -334,6 +334,7 @@ func (d *Dispatcher) releasePermit(slow bool) {
 func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 	var missing []store.Position
 	bodies := map[ship.RawID]rendered{}
+	now := time.Now()
 
 	d.mu.Lock()
 	for i := range attempts {
@@ -341,7 +342,7 @@ func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 		if _, known := bodies[event.ID]; known {
 			continue
 		}
-		body := d.bodies.byEvent[event.ID]
+		body := d.bodies.get(event.ID, now)
 		bodies[event.ID] = rendered{body: body}
 		if body == nil {
 			missing = append(missing, event)
@@ -364,7 +365,7 @@ func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 	for i := range attempts {
 		a := &attempts[i]
 		a.rendered = bodies[a.event.ID]
-		d.bodies.put(a.event.ID, a.body)
+		d.bodies.put(a.event.ID, a.body, now)
 	}
 	return nil
 }
@@ -384,22 +385,46 @@ func (d *Dispatcher) render(ctx context.Context, event store.LogEvent) rendered 
 	return rendered{body: body, broken: err != nil}
 }
 
-// bodyCache keeps the last rendered bodies: an account's endpoints share them.
+// bodyCache keeps the last rendered bodies for a moment: an account's endpoints
+// share them. A retry renders the event again, because personal data may have
+// been erased from it since.
 type bodyCache struct {
-	byEvent map[ship.RawID][]byte
+	byEvent map[ship.RawID]cachedBody
 	order   []ship.RawID // oldest first
 }
 
-const maxCachedBodies = 4096
+type cachedBody struct {
+	body []byte
+	at   time.Time // when it was rendered
+}
 
-func newBodyCache() bodyCache { return bodyCache{byEvent: map[ship.RawID][]byte{}} }
+const (
+	maxCachedBodies = 4096
+	cachedBodyLife  = 5 * time.Second
+)
 
-func (b *bodyCache) put(id ship.RawID, body []byte) {
-	if _, ok := b.byEvent[id]; ok || body == nil {
+func newBodyCache() bodyCache { return bodyCache{byEvent: map[ship.RawID]cachedBody{}} }
+
+// get returns the body of an event; nil if it has to be rendered.
+func (b *bodyCache) get(id ship.RawID, now time.Time) []byte {
+	cached := b.byEvent[id]
+	if now.Sub(cached.at) > cachedBodyLife {
+		return nil
+	}
+	return cached.body
+}
+
+// put keeps a body that was rendered now, or was returned by get.
+func (b *bodyCache) put(id ship.RawID, body []byte, now time.Time) {
+	if body == nil || b.get(id, now) != nil {
 		return
 	}
 
-	b.byEvent[id] = body
+	_, isKnown := b.byEvent[id]
+	b.byEvent[id] = cachedBody{body: body, at: now}
+	if isKnown {
+		return
+	}
 	b.order = append(b.order, id)
 	if len(b.order) > maxCachedBodies {
 		delete(b.byEvent, b.order[0])

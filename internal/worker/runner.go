@@ -22,6 +22,8 @@ const (
 	moneyWorkers = 50
 	probeWorkers = 50
 	otherWorkers = 4
+
+	privacyWorkers = 2
 )
 
 // The waits of the queue, where Config has none.
@@ -66,6 +68,7 @@ func New(c Config) (*Runner, error) {
 		Queues: map[string]river.QueueConfig{
 			store.QueueMoney:    {MaxWorkers: moneyWorkers},
 			store.QueueWebhooks: {MaxWorkers: probeWorkers},
+			store.QueuePrivacy:  {MaxWorkers: privacyWorkers},
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, observer),

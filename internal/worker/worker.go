@@ -15,6 +15,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -28,6 +29,7 @@ type Services struct {
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service
 	Batch     *batch.Service
+	Privacy   *privacy.Service
 	Store     *store.Store
 	Retention store.Retention
 }
@@ -51,6 +53,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.WorkBatch) (time.Duration, error) {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
+	})
+
+	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {
+		return s.Privacy.WorkErasure(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Erasure)
 	})
 
 	// Jobs that come by the clock, as periodicJobs says.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/configuration.md and docs/proofs.md")
@@ -254,6 +255,33 @@ func TestConfigurationListsEverySetting(t *testing.T) {
 	}
 	if table != settingsTable() {
 		t.Errorf("the table of %s is not that of internal/config; run go test ./test/docs -update and read the difference", name)
+	}
+}
+
+// columnsTable is the inventory of personal data as docs/personal-data.md lists it.
+func columnsTable() string {
+	var b strings.Builder
+	b.WriteString("| table | columns | class | note |\n|---|---|---|---|\n")
+	for _, group := range store.PersonalData {
+		b.WriteString("| `" + group.Table + "` | `" + strings.Join(group.Columns, "`, `") + "` | " + string(group.Class) + " | " + group.Note + " |\n")
+	}
+	return b.String()
+}
+
+func TestPersonalDataListsEveryColumn(t *testing.T) {
+	t.Parallel()
+	const name, begin, end = "docs/personal-data.md", "<!-- columns -->\n", "<!-- /columns -->"
+	before, rest, ok := strings.Cut(read(t, name), begin)
+	table, after, ok2 := strings.Cut(rest, end)
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s has no table between %q and %q", name, begin, end)
+	case *update && table != columnsTable():
+		if err := os.WriteFile(filepath.Join(root, name), []byte(before+begin+columnsTable()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case table != columnsTable():
+		t.Errorf("the table of %s is not store.PersonalData; run go test ./test/docs -update and read the difference", name)
 	}
 }
 

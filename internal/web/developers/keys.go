@@ -43,6 +43,7 @@ var scopeWords = map[string]string{
 	"events":          "Read events",
 	"carriers":        "View carriers",
 	"routing":         "Manage routing rules",
+	"privacy":         "Erase and export personal data",
 }
 
 // keyLives are the times after which a key can expire, in days.

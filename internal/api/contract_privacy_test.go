@@ -1,0 +1,202 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/privacy"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// orderFor is the body of a shipment to a person.
+func orderFor(order, email, phone string) string {
+	return `{"orderId":"` + order + `","destination":{"name":"Grace Hopper","address1":"1 Navy Yard","city":"Austin","state":"TX","zip":"78701","country":"US","email":"` + email + `","phone":"` + phone + `"},"parcel":{"weight":4.2}}`
+}
+
+// eraseAll works on an erasure until it is done or waits.
+func (b *bench) eraseAll(id any) {
+	b.Helper()
+	erasure, _ := ship.ParseErasureID(id.(string))
+	for range 50 {
+		again, err := b.privacy.WorkErasure(b.Context(), ship.Tenant{Account: b.owner}, erasure)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if again == 0 || again == time.Minute {
+			return
+		}
+	}
+	b.Fatal("the erasure does not end")
+}
+
+func (b *bench) nameOf(id any) any {
+	b.Helper()
+	shown, _ := b.do(http.StatusOK, "GET", "/v1/shipments/"+id.(string), "")
+	return shown["destination"].(map[string]any)["name"]
+}
+
+func TestContractErasuresNeedTheirScopeAndOnePerson(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, scopes := range [][]string{{"shipments:read", "shipments:write", "labels", "events", "webhooks"}} {
+		key := b.newKey(false, scopes...)
+		for _, request := range [][3]string{{"POST", "/v1/erasures", `{"email":"a@example.com"}`}, {"GET", "/v1/erasures", ""}, {"GET", "/v1/erasures/ers_01KJMBQDHV00G2N6V3T9RZKXB4", ""}} {
+			if w := send(b.handler, request[0], request[1], key, request[2]); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "insufficient_scope") {
+				t.Errorf("%v without the scope: %d %s", request, w.Code, w.Body)
+			}
+		}
+	}
+	b.key = b.newKey(false, "privacy")
+	for _, body := range []string{`{}`, `{"email":"a@example.com","phone":"2025550123"}`, `{"email":"nobody"}`, `{"phone":"12"}`, `{"name":"Ada"}`} {
+		b.do(http.StatusUnprocessableEntity, "POST", "/v1/erasures", body)
+	}
+	for _, id := range []string{"x", "shp_01KJMBQDHV00G2N6V3T9RZKXB4"} {
+		if p, _ := b.do(http.StatusNotFound, "POST", "/v1/erasures", `{"shipmentId":"`+id+`"}`); p["code"] != "shipment_not_found" {
+			t.Errorf("%v", p)
+		}
+	}
+	if p, _ := b.do(http.StatusNotFound, "GET", "/v1/erasures/ers_01KJMBQDHV00G2N6V3T9RZKXB4", ""); p["code"] != "erasure_not_found" {
+		t.Errorf("%v", p)
+	}
+}
+
+func TestContractAnErasureFindsThePersonInTheAccountAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	made := map[string]any{}
+	for name, body := range map[string]string{
+		"mine":     orderFor("1", "Grace@Example.com", "+1 (512) 555-0142"),
+		"national": orderFor("2", "", "512-555-0142"),
+		"other":    orderFor("3", "grace@example.org", "+49 512 555 0199"),
+	} {
+		sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", body)
+		made[name] = sh["id"]
+	}
+	stranger := newBench(t)
+	theirs, _ := stranger.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+	_ = theirs
+
+	e, w := b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"GRACE@example.com"}`)
+	if w.Header().Get("Location") != "/v1/erasures/"+e["id"].(string) || e["status"] != "pending" {
+		t.Errorf("%v %v", e, w.Header())
+	}
+	b.eraseAll(e["id"])
+	if b.nameOf(made["mine"]) != nil || b.nameOf(made["national"]) == nil || b.nameOf(made["other"]) == nil {
+		t.Error("by e-mail: the wrong shipments are erased")
+	}
+	shown, _ := b.do(http.StatusOK, "GET", "/v1/shipments/"+made["mine"].(string), "")
+	if to := shown["destination"].(map[string]any); to["city"] != "Austin" || to["zip"] != "78701" || len(to) != 4 {
+		t.Errorf("what is left of the address: %v", to)
+	}
+
+	e, _ = b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"phone":"+15125550142"}`)
+	b.eraseAll(e["id"])
+	if b.nameOf(made["national"]) != nil || b.nameOf(made["other"]) == nil {
+		t.Error("by phone: the wrong shipments are erased")
+	}
+	e, _ = b.do(http.StatusOK, "GET", "/v1/erasures/"+e["id"].(string), "")
+	if e["status"] != "done" || e["by"] != "phone" || e["finishedAt"] == nil || e["counts"].(map[string]any)["shipments"] != 1.0 {
+		t.Errorf("%v", e)
+	}
+
+	e, _ = b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"shipmentId":"`+made["other"].(string)+`"}`)
+	b.eraseAll(e["id"])
+	if b.nameOf(made["other"]) != nil {
+		t.Error("by shipment: it is not erased")
+	}
+	list, _ := b.do(http.StatusOK, "GET", "/v1/erasures?limit=2", "")
+	if data := list["data"].([]any); len(data) != 2 || list["nextCursor"] == nil || data[0].(map[string]any)["id"] != e["id"] {
+		t.Errorf("%v", list)
+	}
+
+	// Neither the erasures nor the audit log name anybody.
+	owned := storetest.Conn(t, b.store.System().Config().ConnString())
+	for _, table := range []string{"erasures", "audit_log", "river_job", "idempotency_keys"} {
+		var text string
+		if err := owned.QueryRow(t.Context(), "SELECT coalesce(string_agg(t::text, ' '), '') FROM "+table+" t").Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{"grace", "5550142", "hopper"} {
+			if strings.Contains(strings.ToLower(text), secret) {
+				t.Errorf("%s is in %s", secret, table)
+			}
+		}
+	}
+}
+
+// TestContractAnErasureOutlivesItsProcess continues an erasure of many shipments
+// with a new service after each portion, as a process that is killed leaves it.
+func TestContractAnErasureOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var ids []any
+	for i := range 120 {
+		sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor(fmt.Sprint(i), "grace@example.com", ""))
+		ids = append(ids, sh["id"])
+	}
+	e, _ := b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"grace@example.com"}`, "Idempotency-Key: once")
+	if again, _ := b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"grace@example.com"}`, "Idempotency-Key: once"); again["id"] != e["id"] {
+		t.Errorf("the same key makes another erasure: %v and %v", e["id"], again["id"])
+	}
+
+	id, _ := ship.ParseErasureID(e["id"].(string))
+	tenant := ship.Tenant{Account: b.owner}
+	portions := 0
+	for done := false; !done; portions++ {
+		box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := privacy.New(privacy.Config{Store: b.store, Box: box, RedactCells: batch.RedactCells})
+		erasure, err := fresh.Continue(t.Context(), tenant, id)
+		if err != nil || portions > 100 {
+			t.Fatalf("portion %d: %v", portions, err)
+		}
+		done = erasure.State == store.ErasureDone
+	}
+	if portions < 5 {
+		t.Errorf("only %d portions", portions)
+	}
+	for _, id := range ids {
+		if b.nameOf(id) != nil {
+			t.Fatalf("%s is not erased", id)
+		}
+	}
+	if e, _ = b.do(http.StatusOK, "GET", "/v1/erasures/"+e["id"].(string), ""); e["counts"].(map[string]any)["shipments"] != 120.0 {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestContractAnErasureWaitsForOpenPurchases erases a shipment whose purchase is
+// not settled: it needs the address, and is erased once it is.
+func TestContractAnErasureWaitsForOpenPurchases(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+	owned := storetest.Conn(t, b.store.System().Config().ConnString())
+	if _, err := owned.Exec(t.Context(), "SET ROLE waybill_sys; UPDATE shipment_states SET state = 'uncertain'"); err != nil {
+		t.Fatal(err)
+	}
+
+	e, _ := b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"grace@example.com"}`)
+	b.eraseAll(e["id"])
+	e, _ = b.do(http.StatusOK, "GET", "/v1/erasures/"+e["id"].(string), "")
+	if e["status"] != "waiting" || e["counts"].(map[string]any)["open"] != 1.0 || b.nameOf(sh["id"]) == nil {
+		t.Fatalf("while the purchase is open: %v", e)
+	}
+
+	if _, err := owned.Exec(t.Context(), "UPDATE shipment_states SET state = 'purchased'"); err != nil {
+		t.Fatal(err)
+	}
+	b.eraseAll(e["id"])
+	if e, _ = b.do(http.StatusOK, "GET", "/v1/erasures/"+e["id"].(string), ""); e["status"] != "done" || b.nameOf(sh["id"]) != nil {
+		t.Errorf("after it was settled: %v", e)
+	}
+}

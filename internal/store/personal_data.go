@@ -1,0 +1,97 @@
+package store
+
+// A DataClass says what a column can hold of people, and what becomes of it.
+type DataClass string
+
+// The classes of columns.
+const (
+	DataErased     DataClass = "erased"     // names, addresses, phones, e-mails and what may quote them: an erasure removes it
+	DataIdentifier DataClass = "identifier" // numbers, codes and areas of shipments, which stay
+	DataHashed     DataClass = "hashed"     // keyed hashes of words; an erasure deletes those of the person
+	DataEncrypted  DataClass = "encrypted"  // with a key that is not in the column, until it is no longer needed
+	DataAccount    DataClass = "account"    // what the account itself set up
+	DataMember     DataClass = "member"     // people who use the dashboard, and what they did
+	DataNone       DataClass = "none"       // words and codes of the program
+)
+
+// PersonalColumns are columns of a table that hold the same.
+type PersonalColumns struct {
+	Table   string
+	Columns []string
+	Class   DataClass
+	Note    string
+}
+
+// PersonalData classifies every column that can hold a text. A test compares it
+// with the schema, so a new column must be classified, and another plants a
+// canary in each column that is erased and looks for it afterwards.
+var PersonalData = []PersonalColumns{
+	{"shipments", []string{"request", "purchase"}, DataErased, "order and purchase, rewritten without people"},
+	{"shipments", []string{"carrier"}, DataNone, ""},
+	{"shipment_states", []string{"estimate_source", "carrier", "tracking_number", "reason"}, DataIdentifier, "statuses and numbers"},
+	{"labels", []string{"data"}, DataErased, "the row is deleted"},
+	{"labels", []string{"format"}, DataNone, ""},
+	{"documents", []string{"data"}, DataErased, "the row is deleted"},
+	{"documents", []string{"type", "format"}, DataNone, ""},
+	{"purchase_attempts", []string{"error_message"}, DataErased, "carriers quote addresses"},
+	{"purchase_attempts", []string{"reference", "carrier", "service", "outcome", "error_code"}, DataIdentifier, "references of our own and codes"},
+	{"orphaned_labels", []string{"purchase", "message"}, DataErased, "without the texts of carriers"},
+	{"orphaned_labels", []string{"carrier", "tracking_number", "found_by", "state"}, DataIdentifier, ""},
+	{"charges", []string{"tracking_number", "kind", "carrier", "currency"}, DataIdentifier, "amounts and numbers"},
+	{"lookup_keys", []string{"kind", "value"}, DataIdentifier, "order and tracking numbers"},
+	{"tracking_events", []string{"description", "raw"}, DataErased, "carriers name who signed; replaced by plain words"},
+	{"tracking_events", []string{"code", "reason", "location"}, DataIdentifier, "codes and places of scans"},
+	{"events", []string{"snapshot"}, DataErased, "texts of carriers; the rest of a body is read from the shipment"},
+	{"search_words", []string{"word_hash"}, DataHashed, "words of names and e-mails"},
+	{"shipment_facts", []string{"carrier", "service", "status", "state", "currency", "search_numbers", "reference"}, DataIdentifier, "numbers and statuses"},
+	{"daily_shipment_counts", []string{"carrier", "service", "status", "state", "currency"}, DataNone, ""},
+	{"transit_times", []string{"carrier", "service", "origin_area", "destination_area"}, DataNone, "areas"},
+	{"batch_rows", []string{"cells", "errors"}, DataErased, "personal fields and columns without a meaning"},
+	{"batch_rows", []string{"state", "rate", "currency"}, DataNone, ""},
+	{"batches", []string{"name", "created_by", "state", "header", "mapping", "label_format"}, DataAccount, "name and header of a file, and who uploaded it"},
+	{"pushes", []string{"headers", "body"}, DataErased, "the row is deleted"},
+	{"carrier_exchanges", []string{"url", "error", "exchange"}, DataErased, "the row is deleted"},
+	{"carrier_exchanges", []string{"operation", "method"}, DataNone, ""},
+	{"carrier_calls", []string{"operation"}, DataNone, ""},
+	{"api_requests", []string{"path", "idempotency_key", "problem"}, DataErased, "where the person is mentioned"},
+	{"api_requests", []string{"method", "route", "error_code"}, DataNone, ""},
+	{"idempotency_keys", []string{"response_body"}, DataErased, "where the person is mentioned"},
+	{"idempotency_keys", []string{"key", "fingerprint"}, DataIdentifier, "the client's own key, and a hash of its request"},
+	{"webhook_attempts", []string{"response_headers", "response_body", "error"}, DataErased, "receivers repeat what they got"},
+	{"webhook_attempts", []string{"trigger", "outcome", "remote_address"}, DataNone, "addresses of receivers"},
+	{"erasures", []string{"subject_kind", "state", "step", "step_cursor", "counts"}, DataNone, "ids and counts"},
+	{"erasures", []string{"subject_hash"}, DataHashed, "who was erased, for comparison"},
+	{"erasures", []string{"encrypted_subject"}, DataEncrypted, "until the erasure is done"},
+
+	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency"}, DataAccount, "name and default sender"},
+	{"account_logos", []string{"image_hash", "image"}, DataAccount, ""},
+	{"api_keys", []string{"key_hash", "hint", "name", "scopes", "networks", "daily_limit_currency"}, DataAccount, ""},
+	{"boxes", []string{"name", "unit"}, DataAccount, ""},
+	{"connections", []string{"carrier", "name", "wrapped_key", "encrypted_credentials", "public_fields", "check_result"}, DataAccount, "credentials are encrypted"},
+	{"rate_sheets", []string{"name", "carrier", "csv"}, DataAccount, ""},
+	{"rule_books", []string{"book", "note"}, DataAccount, ""},
+	{"rule_drafts", []string{"book"}, DataAccount, ""},
+	{"webhook_endpoints", []string{"url", "event_kinds", "description", "signature_scheme", "encrypted_headers", "encrypted_secret", "encrypted_previous_secret", "disabled_reason"}, DataAccount, ""},
+
+	{"people", []string{"email", "name", "password_hash", "encrypted_totp_seed"}, DataMember, ""},
+	{"members", []string{"role"}, DataMember, ""},
+	{"invitations", []string{"token_hash", "email", "role", "invited_by"}, DataMember, ""},
+	{"audit_log", []string{"actor", "action", "target", "mode", "details", "remote_address", "user_agent"}, DataMember, "names of recipients are never written here"},
+	{"sessions", []string{"token_hash", "method", "remote_address", "user_agent"}, DataMember, ""},
+	{"passkeys", []string{"id", "name", "credential"}, DataMember, ""},
+	{"recovery_codes", []string{"code_hash"}, DataMember, ""},
+	{"identities", []string{"issuer", "subject"}, DataMember, ""},
+	{"auth_flows", []string{"token_hash", "kind", "data"}, DataMember, ""},
+	{"sign_in_throttles", []string{"subject_hash"}, DataMember, ""},
+
+	{"instance", []string{"cell", "signing_key"}, DataNone, ""},
+	{"partition_rules", []string{"parent", "period", "storage"}, DataNone, ""},
+	{"shards", []string{"cell"}, DataNone, ""},
+	{"webhook_slots", []string{"worker"}, DataNone, ""},
+	{"webhook_workers", []string{"worker"}, DataNone, ""},
+	{"river_job", []string{"args", "attempted_by", "errors", "kind", "metadata", "queue", "tags", "unique_key"}, DataNone, "ids; errors of the program"},
+	{"river_leader", []string{"leader_id", "name"}, DataNone, ""},
+	{"river_migration", []string{"line"}, DataNone, ""},
+	{"river_notification", []string{"payload", "topic"}, DataNone, ""},
+	{"river_queue", []string{"name", "metadata"}, DataNone, ""},
+}
