@@ -37,9 +37,13 @@ var abouts = map[string]string{
 	"redeliverEvent": "Resends one event with the same id and body, even to a webhook that already answered it with 2xx. If delivery fails, it is retried like any other.",
 	"createErasure": "Erases the personal data of somebody in the key's account and mode: of the person with an e-mail address or a phone number, or of the people in one shipment. Names, companies, streets, phone numbers, e-mail addresses, tax numbers, metadata, labels and documents are removed from shipments, files of orders, events, logs and exchanges with carriers. Amounts, tracking numbers, statuses, scans, cities, postal codes and countries are kept.\n\n" +
 		"The work is done in the background: poll the erasure until `status` is `done`. It cannot be undone. A purchase that is not settled yet is erased as soon as it is; until then `status` is `waiting`.",
-	"getErasure":   "Returns an erasure, with its status and what was erased.",
-	"listErasures": "Lists the erasures of the account, newest first.",
-	"listCarriers": "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
+	"createExport":  "Makes a file with what the account holds about the person with an e-mail address or a phone number: shipments with their addresses, tracking events, labels and exchanges with carriers, and lines of order files. The work is done in the background: poll the export until `status` is `done`, then download `fileUrl`. The file is encrypted at rest, and deleted after seven days or by an erasure.",
+	"getExport":     "Returns an export and where its file is.",
+	"listExports":   "Lists the exports of the account, newest first.",
+	"getExportFile": "Returns the file of an export, as JSON.",
+	"getErasure":    "Returns an erasure, with its status and what was erased.",
+	"listErasures":  "Lists the erasures of the account, newest first.",
+	"listCarriers":  "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
 	"getRouting": "Returns the rules that choose the carrier if the client names none: the active rules and the draft. Live and test mode have separate rules.\n\n" +
 		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; `routing` of each shipment shows what was chosen, what was excluded and why.",
 	"saveRoutingDraft":    "Saves rules as the draft, replacing the previous one. The rules are validated completely: an invalid condition is rejected with its column and, where possible, a suggested correction. The draft has no effect until it is published.",

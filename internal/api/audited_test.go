@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -93,6 +93,7 @@ func (b *auditBench) steps() []auditStep {
 		{"publishRouting", "routing.published", "1", 201, "POST", "/v1/routing/publish", `{"note":"first"}`},
 		{"rollBackRouting", "routing.rolled_back", "2", 201, "POST", "/v1/routing/rollback", `{"version":1}`},
 		{"importRateSheet", "rate_sheet.imported", "ups-2026", 201, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", sheetExample)},
+		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
 		{"removeRateSheet", "rate_sheet.removed", "ups-2026", 204, "DELETE", "/v1/rate-sheets/ups-2026", ""},
 	}

@@ -200,3 +200,121 @@ func TestContractAnErasureWaitsForOpenPurchases(t *testing.T) {
 		t.Errorf("after it was settled: %v", e)
 	}
 }
+
+func TestContractAnExportHasWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+	b.do(http.StatusCreated, "POST", "/v1/shipments", specBody)
+	tenant := ship.Tenant{Account: b.owner}
+	line := store.Batch{ID: ship.NewBatchID(7, time.Now()), Tenant: tenant, Name: "orders.csv", State: "mapping", Header: []string{"mail", "note"}, Mapping: []byte("{}")}
+	if err := b.store.AddBatch(t.Context(), line, [][]string{{"GRACE@example.com", "call first"}, {"ada@example.com", "no"}}); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, body := range []string{`{}`, `{"email":"a@example.com","phone":"2025550123"}`, `{"shipmentId":"` + sh["id"].(string) + `"}`} {
+		b.do(http.StatusUnprocessableEntity, "POST", "/v1/exports", body)
+	}
+	e, _ := b.do(http.StatusAccepted, "POST", "/v1/exports", `{"email":"Grace@example.com"}`, "Idempotency-Key: export")
+	path := "/v1/exports/" + e["id"].(string)
+	if again, _ := b.do(http.StatusAccepted, "POST", "/v1/exports", `{"email":"Grace@example.com"}`, "Idempotency-Key: export"); again["id"] != e["id"] {
+		t.Errorf("the same key makes another export: %v", again)
+	}
+	if p, _ := b.do(http.StatusConflict, "GET", path+"/file", ""); p["code"] != "export_not_ready" {
+		t.Errorf("%v", p)
+	}
+
+	id, _ := ship.ParseExportID(e["id"].(string))
+	for range 2 { // a job that is repeated changes nothing
+		if err := b.privacy.WorkExport(t.Context(), tenant, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, _ = b.do(http.StatusOK, "GET", path, "")
+	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 shipments:1]" {
+		t.Fatalf("%v", e)
+	}
+	file, w := b.do(http.StatusOK, "GET", path+"/file", "")
+	text := w.Body.String()
+	for _, held := range []string{"Grace Hopper", "1 Navy Yard", "grace@example.com", sh["trackingNumber"].(string), "Label generated", "call first", `"label": {`} {
+		if !strings.Contains(text, held) {
+			t.Errorf("the file lacks %q", held)
+		}
+	}
+	if strings.Contains(text, "Ada Lovelace") || strings.Contains(text, "ada@example.com") || len(file["shipments"].([]any)) != 1 || !strings.Contains(w.Header().Get("Content-Disposition"), "attachment") {
+		t.Errorf("the file has another person, or is shown: %v %s", w.Header(), text)
+	}
+
+	// Another account, and a key without the scope, do not get it.
+	if w := send(b.handler, "GET", path+"/file", b.newKey(false, "shipments:read"), ""); w.Code != http.StatusForbidden {
+		t.Errorf("without the scope: %d", w.Code)
+	}
+	if w := send(b.handler, "GET", path+"/file", b.newKey(true), ""); w.Code != http.StatusNotFound {
+		t.Errorf("in the other mode: %d", w.Code)
+	}
+
+	// Nothing is stored in clear, and an erasure deletes the file.
+	owned := storetest.Conn(t, b.store.System().Config().ConnString())
+	var row string
+	if err := owned.QueryRow(t.Context(), "SELECT encode(encrypted_file, 'escape') || coalesce(encode(encrypted_subject, 'escape'), '') || counts::text FROM exports").Scan(&row); err != nil || strings.Contains(row, "race") {
+		t.Errorf("the row is readable: %v", err)
+	}
+	erasure, _ := b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"grace@example.com"}`)
+	b.eraseAll(erasure["id"])
+	if p, _ := b.do(http.StatusGone, "GET", path+"/file", ""); p["code"] != "export_expired" {
+		t.Errorf("after the erasure: %v", p)
+	}
+}
+
+// TestContractAnAccountMayKeepLess erases what is older than the account keeps,
+// and leaves the rest and other accounts alone.
+func TestContractAnAccountMayKeepLess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner}
+	young, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+	if err := store.MaintainPartitions(t.Context(), b.store.System().Config().ConnString(), time.Now().AddDate(0, 0, -40), nil); err != nil {
+		t.Fatal(err)
+	}
+	old := map[string]ship.ShipmentID{}
+	for name, days := range map[string]int{"labels": 10, "all": 40} {
+		shipment := storetest.Shipment(tenant, name)
+		shipment.ID = ship.NewShipmentID(tenant.Shard(), time.Now().AddDate(0, 0, -days))
+		if _, err := b.store.Create(t.Context(), storetest.Bought(shipment, "1Z"+name)); err != nil {
+			t.Fatal(err)
+		}
+		old[name] = shipment.ID
+	}
+	for _, wrong := range []store.AccountRetention{{Account: b.owner, Personal: 29}, {Account: b.owner, Labels: -1}} {
+		if err := b.privacy.SetRetention(t.Context(), wrong); ship.KindOf(err) != ship.Invalid {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	label := func(id any) int { return send(b.handler, "GET", fmt.Sprintf("/v1/labels/%s.pdf", id), b.key, "").Code }
+
+	for range 2 { // without a choice nothing is erased
+		if err := b.privacy.EraseExpired(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if b.nameOf(string(old["all"])) == nil || label(old["labels"]) == http.StatusGone {
+			t.Fatal("erased without a choice")
+		}
+	}
+	if err := b.privacy.SetRetention(t.Context(), store.AccountRetention{Account: b.owner, Personal: 30, Labels: 7}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second run has nothing to do
+		if err := b.privacy.EraseExpired(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.nameOf(string(old["all"])) != nil || label(old["all"]) != http.StatusGone {
+		t.Error("40 days old: personal data or label is left")
+	}
+	if b.nameOf(string(old["labels"])) == nil || label(old["labels"]) != http.StatusGone {
+		t.Error("10 days old: the label alone should be gone")
+	}
+	if b.nameOf(young["id"]) == nil || label(young["id"]) != http.StatusOK {
+		t.Error("a young shipment is erased")
+	}
+}

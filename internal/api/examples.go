@@ -36,6 +36,7 @@ var requestExamples = withRouting(map[string]any{
 	"changeWebhook":   json.RawMessage(`{"events": ["*"], "enabled": true}`),
 	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
 	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
+	"createExport":    json.RawMessage(`{"email": "ada@example.com"}`),
 	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
 	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
@@ -227,6 +228,12 @@ func responseExample(id string, status int) any {
 		return erasureExample()
 	case "listErasures":
 		return pageOf([]erasure{erasureExample()}, false, "")
+	case "createExport", "getExport":
+		return exportExample()
+	case "getExportFile":
+		return map[string]any{"id": exportExample().ID, "person": "ada@example.com", "shipments": []any{}, "orderFileLines": []any{}}
+	case "listExports":
+		return pageOf([]export{exportExample()}, false, "")
 	case "redeliverEvent":
 		return redelivered{Deliveries: 1}
 
@@ -362,5 +369,17 @@ func erasureExample() erasure {
 		State:      store.ErasureDone,
 		Counts:     map[string]int{"shipments": 2, "labels": 2, "events": 9},
 		FinishedAt: exampleShipment.Raw().Time().Add(time.Minute),
+	})
+}
+
+func exportExample() export {
+	s := &server{Config: Config{BaseURL: exampleBase}}
+	return s.exportOf(store.Export{
+		ID:         ship.ExportIDOf(exampleShipment.Raw()),
+		Kind:       "email",
+		State:      store.ExportDone,
+		Counts:     map[string]int{"shipments": 2, "lines": 0},
+		FinishedAt: exampleShipment.Raw().Time().Add(time.Minute),
+		ExpiresAt:  exampleShipment.Raw().Time().AddDate(0, 0, 7),
 	})
 }

@@ -183,6 +183,10 @@ var sdkMethods = map[string]sdkMethod{
 	"createErasure":        {"createErasure", "erasures", "create"},
 	"listErasures":         {"listErasures", "erasures", "list"},
 	"getErasure":           {"getErasure", "erasures", "get"},
+	"createExport":         {"createExport", "exports", "create"},
+	"listExports":          {"listExports", "exports", "list"},
+	"getExport":            {"getExport", "exports", "get"},
+	"getExportFile":        {"getExportFile", "exports", "getFile"},
 	"removeRateSheet":      {"deleteRateSheet", "rateSheets", "delete"},
 	"advanceShipment":      {"advanceShipment", "sandbox", "advance"},
 }

@@ -53,6 +53,56 @@ func (s *server) privacyRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The erasure and what it has erased.", body: erasure{}}},
 			codes:    []string{"erasure_not_found"},
 		},
+		{
+			method:  http.MethodPost,
+			path:    "/v1/exports",
+			id:      "createExport",
+			tag:     "Privacy",
+			summary: "Export personal data",
+			scope:   "privacy",
+			starts:  true,
+			handler: handle(s.createExport),
+			outcomes: []outcome{{
+				status:  http.StatusAccepted,
+				about:   "The export, which is made in the background.",
+				body:    export{},
+				headers: []string{"Location"},
+			}},
+		},
+		{
+			method:   http.MethodGet,
+			path:     "/v1/exports",
+			id:       "listExports",
+			tag:      "Privacy",
+			summary:  "List exports",
+			scope:    "privacy",
+			handler:  handle(s.listExports),
+			outcomes: []outcome{{status: http.StatusOK, about: "A page of exports, newest first.", body: page[export]{}}},
+			codes:    []string{"invalid_cursor"},
+		},
+		{
+			method:   http.MethodGet,
+			path:     "/v1/exports/{id}",
+			id:       "getExport",
+			tag:      "Privacy",
+			summary:  "Get an export",
+			scope:    "privacy",
+			handler:  handle(s.getExport),
+			outcomes: []outcome{{status: http.StatusOK, about: "The export.", body: export{}}},
+			codes:    []string{"export_not_found"},
+		},
+		{
+			method:   http.MethodGet,
+			path:     "/v1/exports/{id}/file",
+			id:       "getExportFile",
+			tag:      "Privacy",
+			summary:  "Download an export",
+			scope:    "privacy",
+			notes:    "export.downloaded",
+			handler:  handle(s.getExportFile),
+			outcomes: []outcome{{status: http.StatusOK, about: "The file, as JSON.", body: map[string]any{}, headers: []string{"Content-Disposition"}}},
+			codes:    []string{"export_not_found", "export_not_ready", "export_expired"},
+		},
 	}
 }
 
@@ -150,6 +200,124 @@ func (s *server) listErasures(ctx context.Context, in *PageRequest) (reply, erro
 	last := ""
 	for i, one := range list {
 		data[i] = erasureOf(one)
+		last = data[i].ID
+	}
+	return jsonReply(http.StatusOK, pageOf(data, more, last))
+}
+
+// exportInput is the body of POST /v1/exports.
+type exportInput struct {
+	Email string `json:"email,omitempty" minLength:"1" maxLength:"254" example:"ada@example.com" doc:"Export the data of the person with this e-mail address; upper and lower case are the same."`
+	Phone string `json:"phone,omitempty" minLength:"1" maxLength:"30" example:"+1 202 555 0123" doc:"Export the data of the person with this phone number, as with an erasure."`
+}
+
+// export is an export as it is shown. It never names the person.
+type export struct {
+	ID         string         `json:"id" example:"exp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the export, prefix exp_."`
+	Status     string         `json:"status" enum:"pending,done,expired" doc:"Whether the file is ready; expired if it was deleted."`
+	By         string         `json:"by" enum:"email,phone" doc:"What was given."`
+	Counts     map[string]int `json:"counts" doc:"Number of records in the file, by kind."`
+	FileURL    string         `json:"fileUrl,omitempty" format:"uri" doc:"URL of the file, when it is ready. Fetch it with the same API key."`
+	CreatedAt  string         `json:"createdAt" format:"date-time" doc:"When it was requested."`
+	FinishedAt string         `json:"finishedAt,omitempty" format:"date-time" doc:"When the file was made."`
+	ExpiresAt  string         `json:"expiresAt,omitempty" format:"date-time" doc:"When the file is deleted."`
+}
+
+func (s *server) exportOf(e store.Export) export {
+	shown := export{
+		ID:         string(e.ID),
+		Status:     e.State,
+		By:         e.Kind,
+		Counts:     e.Counts,
+		CreatedAt:  wire.Time(e.ID.Raw().Time()),
+		FinishedAt: wire.Time(e.FinishedAt),
+		ExpiresAt:  wire.Time(e.ExpiresAt),
+	}
+	if shown.Counts == nil {
+		shown.Counts = map[string]int{}
+	}
+	if e.State == store.ExportDone {
+		shown.FileURL = s.BaseURL + "/v1/exports/" + string(e.ID) + "/file"
+	}
+	return shown
+}
+
+type createExportRequest struct{ Body exportInput }
+
+// createExport handles POST /v1/exports.
+func (s *server) createExport(ctx context.Context, in *createExportRequest) (reply, error) {
+	person := ship.Person{Email: in.Body.Email, Phone: in.Body.Phone}
+	made, err := s.Privacy.RequestExport(ctx, httpkit.From(ctx).Principal.Tenant, person)
+	if err != nil {
+		return reply{}, err
+	}
+	out, err := jsonReply(http.StatusAccepted, s.exportOf(made))
+	return out.with("Location", "/v1/exports/"+string(made.ID)), err
+}
+
+type exportRequest struct {
+	ID string `path:"id" example:"exp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the export."`
+}
+
+// exportID reads the id in a path.
+func exportID(text string) (ship.ExportID, error) {
+	id, ok := ship.ParseExportID(text)
+	if !ok {
+		return "", ship.Coded(ship.NotFound, "export_not_found", "no such export")
+	}
+	return id, nil
+}
+
+// getExport handles GET /v1/exports/{id}.
+func (s *server) getExport(ctx context.Context, in *exportRequest) (reply, error) {
+	id, err := exportID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := s.Privacy.Export(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, s.exportOf(found))
+}
+
+// getExportFile handles GET /v1/exports/{id}/file.
+func (s *server) getExportFile(ctx context.Context, in *exportRequest) (reply, error) {
+	id, err := exportID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	file, err := s.Privacy.ExportFile(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+
+	out := reply{status: http.StatusOK, body: file}
+	return out.with("Content-Disposition", `attachment; filename="`+string(id)+`.json"`), nil
+}
+
+// listExports handles GET /v1/exports.
+func (s *server) listExports(ctx context.Context, in *PageRequest) (reply, error) {
+	page := ship.Page{Limit: in.Limit + 1} // one more says whether there are more
+	if in.Cursor != "" {
+		id, ok := ship.ParseExportID(in.Cursor)
+		if !ok {
+			return reply{}, invalidCursor()
+		}
+		page.Before = id.Raw()
+	}
+
+	list, err := s.Privacy.Exports(ctx, httpkit.From(ctx).Principal.Tenant, page)
+	if err != nil {
+		return reply{}, err
+	}
+	more := len(list) > in.Limit
+	list = list[:min(len(list), in.Limit)]
+
+	data := make([]export, len(list))
+	last := ""
+	for i, one := range list {
+		data[i] = s.exportOf(one)
 		last = data[i].ID
 	}
 	return jsonReply(http.StatusOK, pageOf(data, more, last))

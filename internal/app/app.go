@@ -184,7 +184,7 @@ func (a *App) buildWorker() error {
 			Batch:     a.services.batch,
 			Privacy:   a.services.privacy,
 			Store:     a.store,
-			Retention: journalRetention(a.cfg),
+			Retention: retention(a.cfg),
 		},
 		Log:            a.log,
 		Metrics:        metrics,

@@ -61,9 +61,14 @@ func newJournal(cfg config.Config, st *store.Store, reg prometheus.Registerer, t
 	return records, nil
 }
 
-// journalRetention returns how long the settings keep the journal's tables.
-func journalRetention(cfg config.Config) store.Retention {
-	return store.Retention{"api_requests": cfg.RequestLogFor, "carrier_exchanges": cfg.ExchangesFor}
+// retention returns how long the settings keep the rows of tables.
+func retention(cfg config.Config) store.Retention {
+	return store.Retention{
+		"api_requests":      cfg.RequestLogFor,
+		"carrier_exchanges": cfg.ExchangesFor,
+		"labels":            cfg.LabelsFor,
+		"documents":         cfg.LabelsFor,
+	}
 }
 
 func journalLoop(s services, log *slog.Logger) worker.Loop {

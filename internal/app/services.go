@@ -38,6 +38,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/internal/wire"
 )
 
 // services are all services of the program, wired to one another.
@@ -59,6 +60,31 @@ type services struct {
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
 	return store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections, Tracer: tracer})
+}
+
+// newPrivacy wires what erases and exports personal data.
+func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Box, records *journal.Service, log *slog.Logger) *privacy.Service {
+	return privacy.New(privacy.Config{
+		Store:       st,
+		Box:         box,
+		Log:         log,
+		BaseURL:     baseURL,
+		RedactCells: batch.RedactCells,
+		Settle:      cfg.RequestTimeout + eraseMargin,
+
+		Exchanges: func(ctx context.Context, tenant ship.Tenant, id ship.ShipmentID) ([]privacy.ExportedExchange, error) {
+			list, err := records.OfShipment(ctx, tenant, id)
+			exported := make([]privacy.ExportedExchange, len(list))
+			for i, exchange := range list {
+				exported[i] = privacy.ExportedExchange{
+					At:       wire.Time(exchange.At),
+					Request:  exchange.Method + " " + exchange.URL + "\n\n" + exchange.Body,
+					Response: exchange.Answered,
+				}
+			}
+			return exported, err
+		},
+	})
 }
 
 // eraseMargin is how much longer than a request an erasure waits before it looks
@@ -152,7 +178,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		rules:    rules,
 		journal:  records,
 		batch:    newBatches(cfg, st, accounts, quotes, buying, log),
-		privacy:  privacy.New(privacy.Config{Store: st, Box: box, Log: log, RedactCells: batch.RedactCells, Settle: cfg.RequestTimeout + eraseMargin}),
+		privacy:  newPrivacy(cfg, baseURL, st, box, records, log),
 		box:      box,
 		traffic:  live.traffic,
 		heavy:    heavy,

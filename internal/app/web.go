@@ -25,6 +25,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Webhook:      a.services.webhook,
 		Rules:        a.services.rules,
 		Journal:      a.services.journal,
+		Privacy:      a.services.privacy,
 		Batch:        a.services.batch,
 		Box:          a.services.box,
 		Heavy:        a.services.heavy,

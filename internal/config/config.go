@@ -74,6 +74,7 @@ type Config struct {
 	RequestLogFor time.Duration // 0 keeps no requests
 	ExchangesFor  time.Duration // 0 keeps no exchanges with carriers
 	BatchesFor    time.Duration
+	LabelsFor     time.Duration
 
 	TrackingPagesFor time.Duration // after the delivery; 0 for good
 
@@ -184,6 +185,8 @@ func read(e *env) Config {
 		BatchesFor:    get(e, "BATCHES_FOR", "2160h", atLeast(24*time.Hour), "how long uploaded order files are kept, including their addresses; shipments are kept"),
 
 		TrackingPagesFor: get(e, "TRACKING_PAGES_FOR", "2160h", orZero(atLeast(24*time.Hour)), "how long the link to a recipient's tracking page works after the delivery, or after the last event of a parcel that was not delivered; 0 for good"),
+
+		LabelsFor: get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),

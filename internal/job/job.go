@@ -108,3 +108,29 @@ func (Erase) Kind() string { return "erase" }
 // Queue is the job's own: an erasure that reads a large account must not hold up
 // money.
 func (Erase) Queue() string { return "privacy" }
+
+// Export makes a file with what is held about somebody.
+type Export struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Export   ship.ExportID  `json:"export"`
+}
+
+// Kind names the job in the queue.
+func (Export) Kind() string { return "export" }
+
+// Queue is that of erasures: a large account must not hold up money.
+func (Export) Queue() string { return "privacy" }
+
+// DeleteExports deletes files of exports past their time.
+type DeleteExports struct{}
+
+// Kind names the job in the queue.
+func (DeleteExports) Kind() string { return "delete_exports" }
+
+// EraseExpired erases what accounts keep for a shorter time than the
+// installation.
+type EraseExpired struct{}
+
+// Kind names the job in the queue.
+func (EraseExpired) Kind() string { return "erase_expired" }

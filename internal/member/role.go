@@ -50,6 +50,8 @@ const (
 	ViewMembers       Action = "members.view"
 	ManageMembers     Action = "members.manage"
 	ViewAudit         Action = "audit.view"
+	ViewPrivacy       Action = "privacy.view"
+	ManagePrivacy     Action = "privacy.manage" // erase and export personal data
 	ViewSettings      Action = "settings.view"
 	ManageSettings    Action = "settings.manage"
 	ViewSelf          Action = "self.view"   // own sessions, passkeys and so on
@@ -97,6 +99,8 @@ var rules = map[Action]rule{
 	ViewMembers:       {yes, yes, yes, yes, false},
 	ManageMembers:     {yes, no, no, no, true},
 	ViewAudit:         {yes, yes, no, no, false},
+	ViewPrivacy:       {yes, yes, no, no, false},
+	ManagePrivacy:     {yes, yes, no, no, true},
 	ViewSettings:      {yes, yes, yes, yes, false},
 	ManageSettings:    {yes, no, no, no, false},
 	ViewSelf:          {yes, yes, yes, yes, false},

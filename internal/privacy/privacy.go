@@ -26,6 +26,12 @@ type Config struct {
 	// RedactCells returns the cells of a line of a batch without personal data.
 	RedactCells func(mapping json.RawMessage, cells []string) []string
 
+	BaseURL string // of the service, in exports
+
+	// Exchanges returns what was said to carriers about a shipment, for exports;
+	// nil if it is not kept.
+	Exchanges func(context.Context, ship.Tenant, ship.ShipmentID) ([]ExportedExchange, error)
+
 	Settle time.Duration // until requests that began before an erasure have ended
 }
 

@@ -123,6 +123,9 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 	}
 
 	stored, err := s.store.Label(ctx, t, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return LabelFile{}, ship.Coded(ship.Gone, "label_erased", "the label is no longer kept")
+	}
 	if err != nil {
 		return LabelFile{}, err
 	}

@@ -171,6 +171,13 @@ func fillErasures(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	if err := f.AddErasure(t.Context(), erasure, job.Erase{Account: tenant.Account, Livemode: tenant.Livemode, Erasure: erasure.ID}); err != nil {
 		t.Fatal(err)
 	}
+	export := store.Export{ID: ship.NewExportID(7, now()), Tenant: tenant, Kind: "email", SubjectHash: []byte{1}, Encrypted: []byte{1}}
+	if err := f.AddExport(t.Context(), export, job.Export{Account: tenant.Account, Livemode: tenant.Livemode, Export: export.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.EraseOlder(t.Context(), tenant, now().AddDate(0, 0, -90)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := f.owner.Exec(t.Context(), `INSERT INTO erasure_shipments (account_id, livemode, erasure_id, shipment_id) VALUES ($1, $2, $3, $4)`,
 		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(erasure.ID.Raw()), [16]byte(sh.ID.Raw())); err != nil {
 		t.Fatal(err)

@@ -100,9 +100,7 @@ func (w *erasureWork) eraseFound(ctx context.Context, ids []ship.ShipmentID) err
 	if err != nil {
 		return err
 	}
-	if open > 0 {
-		w.Counts[CountOpen] += open
-	}
+	w.count(CountOpen, len(open))
 	_, err = w.tx.run(ctx, sqlNoteErasureShipments, w.args(pgx.NamedArgs{"shipments": rawIDs(erased)}))
 	return err
 }
@@ -212,14 +210,14 @@ WHERE w.account_id = @account AND w.livemode = @livemode AND w.shipment_id = v.s
 )
 
 // eraseShipmentRows erases the personal data of shipments in the transaction,
-// and reports which were erased and how many are still open. Before each is
+// and reports which were erased and which are still open. Before each is
 // erased, remember is called with its order.
-func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, hash wordHash, count func(string, int), remember func(ship.Order)) (erased []ship.ShipmentID, open int, err error) {
+func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, hash wordHash, count func(string, int), remember func(ship.Order)) (erased, open []ship.ShipmentID, err error) {
 	if len(ids) == 0 {
-		return nil, 0, nil
+		return nil, nil, nil
 	}
 	if _, err := s.tx.Exec(ctx, sqlHoldRollUp); err != nil {
-		return nil, 0, explain(err)
+		return nil, nil, explain(err)
 	}
 
 	// The lock comes first: whoever writes about a shipment holds it, and reads
@@ -230,11 +228,11 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 	}
 	states, err := s.LockTrackingStates(ctx, subjects)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	for _, state := range states {
 		if slices.Contains(openStates, state.State) {
-			open++
+			open = append(open, ship.ShipmentIDOf(state.ID))
 		} else if !state.IsErased && !state.Followed {
 			erased = append(erased, ship.ShipmentIDOf(state.ID))
 		}
@@ -245,7 +243,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 
 	orders, words, err := s.erasedOrders(ctx, t, erased, hash, remember)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 
 	args := tenantArgs(t, nil, pgx.NamedArgs{"shipments": rawIDs(erased)})
@@ -269,7 +267,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 	} {
 		n, err := s.run(ctx, statement.sql, statement.args)
 		if err != nil {
-			return nil, 0, fmt.Errorf("erase from %s: %w", statement.table, err)
+			return nil, nil, fmt.Errorf("erase from %s: %w", statement.table, err)
 		}
 		if statement.table != "shipment_states" { // they are counted as shipments
 			count(statement.table, n)

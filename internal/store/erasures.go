@@ -206,6 +206,7 @@ var erasureSteps = []erasureStep{
 	{"pushes", pushTexts.erase},
 	{"api_requests", requestTexts.erase},
 	{"idempotency_keys", idempotencyTexts.erase},
+	{"exports", endExports},
 }
 
 const sqlLockErasure = `

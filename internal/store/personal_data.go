@@ -62,6 +62,9 @@ var PersonalData = []PersonalColumns{
 	{"erasures", []string{"subject_kind", "state", "step", "step_cursor", "counts"}, DataNone, "ids and counts"},
 	{"erasures", []string{"subject_hash"}, DataHashed, "who was erased, for comparison"},
 	{"erasures", []string{"encrypted_subject"}, DataEncrypted, "until the erasure is done"},
+	{"exports", []string{"subject_kind", "state", "counts"}, DataNone, "counts"},
+	{"exports", []string{"subject_hash"}, DataHashed, "whose data was exported, for comparison"},
+	{"exports", []string{"encrypted_subject", "encrypted_file"}, DataEncrypted, "for seven days at most; an erasure deletes all files of the account"},
 
 	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency"}, DataAccount, "name and default sender"},
 	{"account_logos", []string{"image_hash", "image"}, DataAccount, ""},

@@ -45,7 +45,7 @@ type auditBench struct {
 // touched are the tables that the changes of the dashboard write.
 var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
-	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events",
+	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -123,6 +123,9 @@ func (b *auditBench) keySteps() []auditStep {
 			return b.upload(member.Owner, b.home+"/settings/logo", "logo", file.Bytes())
 		}},
 		{"settings.logo_removed", func() answered { return b.post("settings/logo", "do", "remove") }},
+		{"erasure.requested", func() answered { return b.post("privacy", "do", "erase", "email", "grace@example.com") }},
+		{"export.requested", func() answered { return b.post("privacy", "do", "export", "phone", "+1 512 555 0142") }},
+		{"settings.retention_changed", func() answered { return b.post("privacy/retention", "personalDataDays", "60", "labelDays", "7") }},
 		{"box.added", func() answered {
 			return b.post("boxes", "name", "small", "length", "1", "width", "1", "height", "1", "unit", "cm")
 		}},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
@@ -26,6 +27,7 @@ import (
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -113,6 +115,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	})
 	c.Reference = reference
 	c.Box = box
+	c.Privacy = privacy.New(privacy.Config{Store: b.store, Box: box, Log: c.Log, BaseURL: testBase, RedactCells: batch.RedactCells})
 	c.Journal = journal.New(journal.Config{Store: b.store, Requests: true, Exchanges: true})
 	c.Member, err = member.New(member.Config{Store: b.store, Box: box, BaseURL: testBase, Log: c.Log, CheapHashes: true})
 	b.must(err)

@@ -58,6 +58,9 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {
 		return s.Privacy.WorkErasure(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Erasure)
 	})
+	addLasting(all, observer, func(ctx context.Context, j job.Export) (time.Duration, error) {
+		return 0, s.Privacy.WorkExport(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Export)
+	})
 
 	// Jobs that come by the clock, as periodicJobs says.
 	add(all, observer, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
@@ -68,6 +71,8 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error { return s.Batch.DeleteOld(ctx, time.Now()) })
+	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error { return s.Privacy.EraseExpired(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.DeleteExports) error { return s.Privacy.DeleteExports(ctx) })
 	return all
 }
 
@@ -81,6 +86,8 @@ func periodicJobs(c Config) []*river.PeriodicJob {
 		every(time.Hour, job.MaintainPartitions{}),
 		every(time.Hour, job.DeleteIdempotencyKeys{}),
 		every(time.Hour, job.DeleteBatches{}),
+		every(time.Hour, job.DeleteExports{}),
+		every(10*time.Minute, job.EraseExpired{}),
 	}
 }
 

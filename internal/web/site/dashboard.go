@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -39,6 +40,7 @@ type Config struct {
 	Webhook  *webhook.Service
 	Batch    *batch.Service
 	Journal  *journal.Service
+	Privacy  *privacy.Service
 	Box      *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
 	Heavy    *budget.Budget // memory for large files; nil sets no limit
 

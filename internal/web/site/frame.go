@@ -102,6 +102,8 @@ var toasts = map[string]string{
 	"saved":         "Saved.",
 	"deleted":       "Deleted.",
 	"removed":       "Removed.",
+	"erasing":       "The personal data is being erased.",
+	"exporting":     "The file is being made. Reload this page in a moment.",
 	"redelivered":   "Event resent.",
 	"recovering":    "The missed events are being resent.",
 	"signed-out":    "You are signed out.",
@@ -147,6 +149,7 @@ var developers = []entry{
 var settings = []entry{
 	{"members", "Members", "people", "g m", member.ViewMembers},
 	{"audit", "Audit log", "list", "g a", member.ViewAudit},
+	{"privacy", "Privacy", "lock", "g p", member.ViewPrivacy},
 	{"settings", "Settings", "gear", "g ,", member.ViewSettings},
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Routes lists the routes of the account's members, its audit log, its
-// settings, and the person's own profile.
+// settings, personal data, and the person's own profile.
 func Routes() []site.Route {
 	logo := site.Post("/app/{account}/{mode}/settings/logo", member.ManageSettings, changeLogo)
 	logo.Memory = budget.Picture
@@ -23,6 +23,11 @@ func Routes() []site.Route {
 		site.Get("/app/{account}/{mode}/audit.csv", member.ViewAudit, exportAuditEntries),
 		site.Get("/app/{account}/{mode}/settings", member.ViewSettings, getSettings),
 		site.Post("/app/{account}/{mode}/settings", member.ManageSettings, saveSettings),
+
+		site.Get("/app/{account}/{mode}/privacy", member.ViewPrivacy, getPrivacy),
+		site.Post("/app/{account}/{mode}/privacy", member.ManagePrivacy, requestPrivacy),
+		site.Post("/app/{account}/{mode}/privacy/retention", member.ManageSettings, saveRetention),
+		site.Get("/app/{account}/{mode}/privacy/exports/{id}", member.ManagePrivacy, downloadExport),
 
 		site.Get("/app/{account}/{mode}/you", member.ViewSelf, getProfile),
 		site.Post("/app/{account}/{mode}/you", member.ManageSelf, changeYou),

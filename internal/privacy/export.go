@@ -1,0 +1,269 @@
+package privacy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// The bounds of an export.
+const (
+	exportLife      = 7 * 24 * time.Hour
+	exportWindow    = 100
+	maxExported     = 2000 // shipments
+	maxExportedSize = 64 << 20
+)
+
+// RequestExport has a file made with what is held about somebody.
+func (s *Service) RequestExport(ctx context.Context, t ship.Tenant, person ship.Person) (store.Export, error) {
+	person, invalid := ship.NormalizePerson(person)
+	if len(invalid) > 0 {
+		return store.Export{}, ship.InvalidFields(invalid)
+	}
+	hash, err := s.Store.SubjectHash(ctx, t.Account, person)
+	if err != nil {
+		return store.Export{}, err
+	}
+
+	export := store.Export{
+		ID:          ship.NewExportID(t.Shard(), s.now()),
+		Tenant:      t,
+		Kind:        person.Kind(),
+		SubjectHash: hash,
+		State:       store.ExportPending,
+	}
+	data, err := json.Marshal(person)
+	if err != nil {
+		return store.Export{}, fmt.Errorf("encode the subject of %s: %w", export.ID, err)
+	}
+	export.Encrypted = s.Box.Seal(data, binding(t, string(export.ID))...)
+	return export, s.Store.AddExport(ctx, export, job.Export{Account: t.Account, Livemode: t.Livemode, Export: export.ID})
+}
+
+// Export returns an export, without its file.
+func (s *Service) Export(ctx context.Context, t ship.Tenant, id ship.ExportID) (store.Export, error) {
+	export, err := s.Store.Export(ctx, t, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return export, ship.Coded(ship.NotFound, "export_not_found", "no such export")
+	}
+	if err == nil && export.State == store.ExportDone && !s.now().Before(export.ExpiresAt) {
+		export.State = store.ExportExpired
+	}
+	return export, err
+}
+
+// Exports lists exports, newest first.
+func (s *Service) Exports(ctx context.Context, t ship.Tenant, p ship.Page) ([]store.Export, error) {
+	return s.Store.Exports(ctx, t, p)
+}
+
+// ExportFile returns the file of an export.
+func (s *Service) ExportFile(ctx context.Context, t ship.Tenant, id ship.ExportID) ([]byte, error) {
+	export, err := s.Export(ctx, t, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case export.State == store.ExportExpired:
+		return nil, ship.Coded(ship.Gone, "export_expired", "the file was deleted; request another export")
+	case export.State != store.ExportDone:
+		e := ship.Coded(ship.Conflict, "export_not_ready", "the file is still being made")
+		e.RetryAfter = 2 * time.Second
+		return nil, e
+	}
+
+	sealed, err := s.Store.ExportFile(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.Box.Open(sealed, binding(t, string(id)+" file")...)
+	if err != nil {
+		return nil, fmt.Errorf("decrypt the file of %s: %w", id, err)
+	}
+	return file, nil
+}
+
+// An exportedFile is what is held about a person.
+type exportedFile struct {
+	ID        string             `json:"id"`
+	MadeAt    string             `json:"madeAt"`
+	Person    string             `json:"person"` // the e-mail address or phone number that was given
+	Shipments []exportedShipment `json:"shipments"`
+	Lines     []exportedLine     `json:"orderFileLines"`
+	Notes     []string           `json:"notes"`
+}
+
+type exportedShipment struct {
+	wire.Shipment
+	TrackingEvents []exportedScan     `json:"trackingEvents"`
+	Label          *exportedLabel     `json:"label,omitempty"`
+	Exchanges      []ExportedExchange `json:"carrierExchanges"`
+}
+
+type exportedScan struct {
+	At          string `json:"timestamp"`
+	Status      string `json:"status"`
+	Description string `json:"description"`
+	Location    string `json:"location,omitempty"`
+}
+
+type exportedLabel struct {
+	Format string `json:"format"`
+	Data   []byte `json:"data"` // base64
+}
+
+// An ExportedExchange is a request to a carrier about a shipment, and its answer.
+type ExportedExchange struct {
+	At       string `json:"timestamp"`
+	Request  string `json:"request"`
+	Response string `json:"response"`
+}
+
+type exportedLine struct {
+	Batch  string            `json:"batchId"`
+	Number int               `json:"line"`
+	Values map[string]string `json:"values"`
+}
+
+// WorkExport makes the file of an export. If it is interrupted, it begins again.
+func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportID) error {
+	export, err := s.Store.Export(ctx, t, id)
+	if err != nil || export.State != store.ExportPending {
+		return err
+	}
+	data, err := s.Box.Open(export.Encrypted, binding(t, string(id))...)
+	if err != nil {
+		return fmt.Errorf("decrypt the subject of %s: %w", id, err)
+	}
+	var person ship.Person
+	if err := json.Unmarshal(data, &person); err != nil {
+		return fmt.Errorf("decode the subject of %s: %w", id, err)
+	}
+
+	file := exportedFile{
+		ID:        string(id),
+		MadeAt:    wire.Time(s.now()),
+		Person:    person.Email + person.Phone,
+		Shipments: []exportedShipment{},
+		Lines:     []exportedLine{},
+		Notes: []string{
+			"Events show the data of their shipments and are not repeated here.",
+			"The search index has keyed hashes of words of name, company, city and e-mail address.",
+		},
+	}
+	if err := s.exportShipments(ctx, t, person, &file); err != nil {
+		return err
+	}
+	if err := s.exportLines(ctx, t, person, &file); err != nil {
+		return err
+	}
+
+	text, err := json.MarshalIndent(file, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", id, err)
+	}
+	export.Counts = map[string]int{"shipments": len(file.Shipments), "lines": len(file.Lines)}
+	export.FinishedAt = s.now()
+	export.ExpiresAt = s.now().Add(exportLife)
+	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, binding(t, string(id)+" file")...))
+}
+
+// exportShipments adds the person's shipments to the file.
+func (s *Service) exportShipments(ctx context.Context, t ship.Tenant, person ship.Person, file *exportedFile) error {
+	var after ship.RawID
+	size := 0
+	for {
+		ids, last, err := s.Store.ShipmentsOf(ctx, t, person, after, exportWindow)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if len(file.Shipments) == maxExported || size > maxExportedSize {
+				file.Notes = append(file.Notes, "There are more shipments than fit into one file; these are the oldest.")
+				return nil
+			}
+			shipment, bytes, err := s.exportShipment(ctx, t, id)
+			if err != nil {
+				return err
+			}
+			size += bytes
+			file.Shipments = append(file.Shipments, shipment)
+		}
+		if last.IsZero() {
+			return nil
+		}
+		after = last
+	}
+}
+
+// exportShipment returns what is held about a shipment, and about how large it
+// is.
+func (s *Service) exportShipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (out exportedShipment, size int, err error) {
+	shipment, err := s.Store.Shipment(ctx, t, id)
+	if err != nil {
+		return out, 0, err
+	}
+	out.Shipment = wire.WholeShipmentOf(shipment, s.BaseURL, "")
+
+	_, scans, err := s.Store.TrackingState(ctx, t, id.Raw())
+	if err != nil {
+		return out, 0, err
+	}
+	for _, scan := range ship.Timeline(scans) {
+		out.TrackingEvents = append(out.TrackingEvents, exportedScan{
+			At:          wire.Time(scan.At),
+			Status:      string(scan.Status),
+			Description: scan.Description,
+			Location:    scan.Location,
+		})
+	}
+
+	label, err := s.Store.Label(ctx, t, id)
+	switch ship.KindOf(err) {
+	case "":
+		out.Label = &exportedLabel{Format: label.Format, Data: label.Data}
+		size += len(label.Data)
+	case ship.NotFound:
+	default:
+		return out, 0, err
+	}
+
+	out.Exchanges = []ExportedExchange{}
+	if s.Exchanges != nil {
+		if out.Exchanges, err = s.Exchanges(ctx, t, id); err != nil {
+			return out, 0, err
+		}
+		for _, exchange := range out.Exchanges {
+			size += len(exchange.Request) + len(exchange.Response)
+		}
+	}
+	return out, size + 4<<10, nil
+}
+
+// exportLines adds the person's lines in order files.
+func (s *Service) exportLines(ctx context.Context, t ship.Tenant, person ship.Person, file *exportedFile) error {
+	lines, err := s.Store.LinesOf(ctx, t, store.ErasureSubject{Person: person})
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		values := map[string]string{}
+		for i, cell := range line.Cells {
+			if i < len(line.Header) && cell != "" {
+				values[line.Header[i]] = cell
+			}
+		}
+		file.Lines = append(file.Lines, exportedLine{Batch: string(line.Batch), Number: line.Number, Values: values})
+	}
+	return nil
+}
+
+// DeleteExports deletes the files that are past their time.
+func (s *Service) DeleteExports(ctx context.Context) error {
+	return s.Store.ExpireExports(ctx, s.now())
+}
