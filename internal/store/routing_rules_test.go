@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -109,6 +110,7 @@ func TestShipmentsAreReadForABackTestNewestFirst(t *testing.T) {
 	var made []ship.ShipmentID
 	for _, order := range []string{"1", "2", "3"} {
 		made = append(made, f.create(t, f.tenant, order, "1Z"+order).ID)
+		time.Sleep(2 * time.Millisecond) // ids are in the order of milliseconds
 	}
 	rows, err := f.Routed(ctx, f.tenant, made[2], made[0].Raw().Time(), 10)
 	if err != nil || len(rows) != 2 || rows[0].ID != made[1] {

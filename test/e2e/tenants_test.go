@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event, sheet string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -69,10 +70,18 @@ var others = map[string]func(h holdings) (param, body string){
 	"importRateSheet":      nil, // each has names of its own
 	"getRateSheet":         func(h holdings) (string, string) { return h.sheet, "" },
 	"removeRateSheet":      func(h holdings) (string, string) { return h.sheet, "" },
+
+	"createErasure": func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
+	"listErasures":  nil, // compared below
+	"getErasure":    func(h holdings) (string, string) { return h.erasure, "" },
+	"createExport":  nil, // of a person in the own shipments
+	"listExports":   nil, // compared below
+	"getExport":     func(h holdings) (string, string) { return h.export, "" },
+	"getExportFile": func(h holdings) (string, string) { return h.export, "" },
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports"}
 
 func TestNobodyReachesAnothersThings(t *testing.T) {
 	w := newWorld(t)
@@ -107,7 +116,8 @@ func TestNobodyReachesAnothersThings(t *testing.T) {
 		}
 		for _, path := range lists {
 			resp, answer := call(t, "GET", url+path, key, "")
-			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) || strings.Contains(string(answer), mine.webhook) || strings.Contains(string(answer), mine.sheet) {
+			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
+			if resp.StatusCode != http.StatusOK || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export}, isShown) {
 				t.Errorf("%s of %s answers %d and shows %s", path, name, resp.StatusCode, answer)
 			}
 		}
@@ -134,7 +144,28 @@ func hold(t *testing.T, url, key string) holdings {
 		t.Fatalf("webhook: %d %s", resp.StatusCode, body)
 	}
 	holdRouting(t, url, key)
-	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID, event: firstEvent(t, url, key), sheet: ownSheet}
+	return holdings{
+		shipment: sh.ID,
+		number:   sh.TrackingNumber,
+		tracker:  tracker.ID,
+		webhook:  webhook.ID,
+		event:    firstEvent(t, url, key),
+		sheet:    ownSheet,
+		erasure:  askForPerson(t, url+"/v1/erasures", key),
+		export:   askForPerson(t, url+"/v1/exports", key),
+	}
+}
+
+// askForPerson asks for the erasure or the export of somebody who has no
+// shipment, and returns its id.
+func askForPerson(t *testing.T, url, key string) string {
+	t.Helper()
+	resp, body := call(t, "POST", url, key, `{"email":"nobody@example.com"}`)
+	var asked struct{ ID string }
+	if err := json.Unmarshal(body, &asked); err != nil || resp.StatusCode != http.StatusAccepted || asked.ID == "" {
+		t.Fatalf("%s: %d %s", url, resp.StatusCode, body)
+	}
+	return asked.ID
 }
 
 // ownSheet is the name of the rate sheet and part of the note on the rules.
