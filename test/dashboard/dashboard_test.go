@@ -188,9 +188,9 @@ func days(query string) string {
 	return strings.NewReplacer("{today}", now.Format(time.DateOnly), "{month}", now.AddDate(0, 0, -30).Format(time.DateOnly), "{year}", now.AddDate(0, 0, -360).Format(time.DateOnly)).Replace(query)
 }
 
-// outside are pages that only a link in a letter leads to. Their cost does not
-// grow with the shipments.
-var outside = []string{"/app/invite/{token}", "/app/reset/{token}"}
+// outside are pages that only a link in a letter leads to, or nothing before
+// somebody asks for an export. Their cost does not grow with the shipments.
+var outside = []string{"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}"}
 
 // measure asks for a page again and again.
 func (s *stand) measure(page string, addresses []string) figures {
