@@ -87,9 +87,16 @@ func ServingURL(t testing.TB, url string) string {
 			return
 		}
 		defer func() { _ = admin.Close(ctx) }()
-		if _, err := admin.Exec(ctx, "DROP ROLE "+name); err != nil {
-			t.Error(err)
+
+		// Temporary objects of a session that has just ended are removed a moment
+		// later.
+		for range 100 {
+			if _, err = admin.Exec(ctx, "DROP ROLE "+name); err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
+		t.Error(err)
 	})
 	return serving
 }
