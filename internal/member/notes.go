@@ -54,6 +54,7 @@ type noteSubject struct {
 
 // A note is a group of the same things.
 type note struct {
+	key    noteKey
 	actor  Actor
 	entry  Entry
 	count  int
@@ -114,7 +115,7 @@ func (n *notes) add(a Actor, e Entry, now time.Time, limit int) {
 			n.groups = map[noteKey]*note{}
 			n.subjects = map[noteSubject]int{}
 		}
-		group = &note{actor: a, entry: e, due: now, window: firstNoteWindow}
+		group = &note{key: key, actor: a, entry: e, due: now, window: firstNoteWindow}
 		n.groups[key] = group
 		n.subjects[key.subject()]++
 	}
@@ -160,13 +161,30 @@ func (n *notes) take(now time.Time, all bool) []note {
 	return due
 }
 
+// putBack counts notes again that could not be written.
+func (n *notes) putBack(list []note) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	for _, one := range list {
+		group := n.groups[one.key]
+		if group == nil {
+			continue // nothing removes it within a write
+		}
+		group.count += one.count
+		group.since = one.since
+		group.due = one.due
+	}
+}
+
 // notesAtOnce is how many notes are written in one transaction.
 const notesAtOnce = 200
 
 // FlushNotes writes the notes that are due to the audit log, or all of them.
 func (s *Service) FlushNotes(ctx context.Context, all bool) error {
 	due := s.notes.take(s.now(), all)
-	for part := range slices.Chunk(due, notesAtOnce) {
+	for len(due) > 0 {
+		part := due[:min(len(due), notesAtOnce)]
 		err := s.store.InSystemTx(ctx, func(tx *store.Store) error {
 			for _, one := range part {
 				if err := s.writeNote(ctx, tx, one); err != nil {
@@ -176,8 +194,10 @@ func (s *Service) FlushNotes(ctx context.Context, all bool) error {
 			return nil
 		})
 		if err != nil {
+			s.notes.putBack(due)
 			return err
 		}
+		due = due[len(part):]
 	}
 
 	s.notes.mu.Lock()

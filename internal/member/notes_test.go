@@ -1,6 +1,7 @@
 package member
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -46,6 +47,29 @@ func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 	}
 	if stepUp.Person != ada.Person.ID || stepUp.From.Addr != here.Addr || stepUp.Details["count"] != "" {
 		t.Errorf("the failed step-up is %+v", stepUp)
+	}
+}
+
+func TestNotesThatCannotBeWrittenAreKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.setUp(t)
+	for range 3 {
+		_, err := f.SignIn(t.Context(), SignInInput{Email: "ada@example.com", Password: "guess", From: here})
+		wantCode(t, err, "sign_in_failed")
+	}
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.FlushNotes(cancelled, false); err == nil {
+		t.Fatal("the notes were written without a database")
+	}
+	if err := f.FlushNotes(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	list := f.entriesOf(t, ada, "session.refused")
+	if len(list) != 1 || list[0].Details["count"] != "3" {
+		t.Errorf("the entries are %+v, want one of 3 refusals", list)
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// The bounds of an export.
+// The bounds of an export. The file is made and downloaded in one piece, and
+// while it is encrypted or decrypted it is in memory twice.
 const (
 	exportLife      = 7 * 24 * time.Hour
 	exportWindow    = 100
-	maxExported     = 2000 // shipments
-	maxExportedSize = 64 << 20
+	maxExported     = 2000    // shipments
+	maxExportedSize = 8 << 20 // bytes of labels and exchanges, before they are encoded
 )
 
 // RequestExport has a file made with what is held about somebody.
@@ -182,11 +183,13 @@ func (s *Service) exportShipments(ctx context.Context, t ship.Tenant, person shi
 		if err != nil {
 			return err
 		}
+
 		for _, id := range ids {
 			if len(file.Shipments) == maxExported || size > maxExportedSize {
 				file.Notes = append(file.Notes, "There are more shipments than fit into one file; these are the oldest.")
 				return nil
 			}
+
 			shipment, bytes, err := s.exportShipment(ctx, t, id)
 			if err != nil {
 				return err
@@ -194,6 +197,7 @@ func (s *Service) exportShipments(ctx context.Context, t ship.Tenant, person shi
 			size += bytes
 			file.Shipments = append(file.Shipments, shipment)
 		}
+
 		if last.IsZero() {
 			return nil
 		}

@@ -106,7 +106,7 @@ func (s Snapshot) WithoutPersonalData() Snapshot {
 		purchase := s.Purchase.WithoutPersonalData()
 		s.Purchase = &purchase
 	}
-	if s.Scan != nil && !strings.HasPrefix(s.Scan.Code, ".") {
+	if s.Scan != nil && !(Scan{Code: s.Scan.Code}).isOwn() {
 		scan := *s.Scan
 		scan.Description = scan.Status.Text()
 		s.Scan = &scan

@@ -56,7 +56,7 @@ func eraseShipments(ctx context.Context, w *erasureWork) (finished bool, err err
 		id, _ := ship.ParseShipmentID(w.cursor[0])
 		after = id.Raw()
 	}
-	found, last, err := w.tx.shipmentsOf(ctx, w.Tenant, w.subject.Person, after, erasureShipments)
+	found, last, err := w.tx.ShipmentsOf(ctx, w.Tenant, w.subject.Person, after, erasureShipments)
 	if err != nil {
 		return false, err
 	}
@@ -64,9 +64,9 @@ func eraseShipments(ctx context.Context, w *erasureWork) (finished bool, err err
 	return last.IsZero(), w.eraseFound(ctx, found)
 }
 
-// shipmentsOf returns the next shipments of the person after an id, and the last
+// ShipmentsOf returns the next shipments of the person after an id, and the last
 // id that was looked at; that is zero at the end.
-func (s *Store) shipmentsOf(ctx context.Context, t ship.Tenant, person ship.Person, after ship.RawID, limit int) (found []ship.ShipmentID, last ship.RawID, err error) {
+func (s *Store) ShipmentsOf(ctx context.Context, t ship.Tenant, person ship.Person, after ship.RawID, limit int) (found []ship.ShipmentID, last ship.RawID, err error) {
 	_, end := idBounds(time.Time{}, time.Time{}, ship.RawID{})
 	args := tenantArgs(t, nil, pgx.NamedArgs{"after": after, "window": erasureWindow})
 	until, err := selectList(ctx, s.system(), pgx.RowTo[ship.RawID], sqlShipmentWindow, args)

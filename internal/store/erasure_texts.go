@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -28,8 +26,7 @@ type textTable struct {
 	name string
 
 	// page selects the key of each row as an array of texts, and its texts. Its
-	// arguments are @after, the key of the last row that was read, @since, the
-	// oldest id that can matter, and @limit.
+	// arguments are @after, the key of the last row that was read, and @limit.
 	page string
 
 	// sql erases the rows with the keys @first and @second.
@@ -215,13 +212,7 @@ func foldText(text string) string {
 		})
 	}
 
-	var folded strings.Builder
-	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, " ")) {
-		if !unicode.Is(unicode.Mn, r) {
-			folded.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return folded.String()
+	return foldLetters(strings.ToValidUTF8(text, " "))
 }
 
 // sqlEventWindow is the end of the next portion of the tenant's log; no row

@@ -164,12 +164,6 @@ func endExports(ctx context.Context, w *erasureWork) (bool, error) {
 	return true, err
 }
 
-// ShipmentsOf returns the next shipments of the person after an id, and the last
-// id that was looked at; that is zero at the end.
-func (s *Store) ShipmentsOf(ctx context.Context, t ship.Tenant, person ship.Person, after ship.RawID, limit int) (found []ship.ShipmentID, last ship.RawID, err error) {
-	return s.shipmentsOf(ctx, t, person, after, limit)
-}
-
 // A PersonsLine is a line of a batch that is about a person.
 type PersonsLine struct {
 	Batch  ship.BatchID
@@ -194,12 +188,14 @@ func (s *Store) LinesOf(ctx context.Context, t ship.Tenant, subject ErasureSubje
 		err := selectEach(ctx, s.system(), []any{&last.Batch, &last.Number, &header, &cells}, func() error {
 			rows++
 			line := PersonsLine{Batch: last.Batch, Number: last.Number}
+
 			if err := json.Unmarshal(cells, &line.Cells); err != nil {
 				return fmt.Errorf("read line %d of a batch: %w", line.Number, err)
 			}
 			if !subject.owns(line.Cells) {
 				return nil
 			}
+
 			if err := json.Unmarshal(header, &line.Header); err != nil {
 				return fmt.Errorf("read the header of %s: %w", line.Batch, err)
 			}

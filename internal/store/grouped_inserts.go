@@ -125,8 +125,9 @@ func (s *Store) insertAlone(ctx context.Context, one *insertion) error {
 }
 
 func (s *Store) insertTogether(ctx context.Context, list []*insertion) []error {
+	// Two copies that write the same keys in different orders would deadlock.
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b *insertion) int {
-		return cmp.Or(compareTenants(a.tenant, b.tenant), strings.Compare(a.key, b.key))
+		return cmp.Or(a.tenant.Compare(b.tenant), strings.Compare(a.key, b.key))
 	})
 
 	b := &batch{}

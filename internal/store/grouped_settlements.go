@@ -80,7 +80,7 @@ func (s *Store) settleAlone(ctx context.Context, w *settling) error {
 func (s *Store) settleTogether(ctx context.Context, list []*settling) []error {
 	// The order is that in which tracking locks parcels.
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b *settling) int {
-		return cmp.Or(compareTenants(a.tenant, b.tenant), compareIDs(a.id.Raw(), b.id.Raw()))
+		return cmp.Or(a.tenant.Compare(b.tenant), compareIDs(a.id.Raw(), b.id.Raw()))
 	})
 
 	b := &batch{}

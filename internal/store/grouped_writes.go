@@ -1,18 +1,15 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/waybillhq/waybill/internal/coalesce"
-	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // Grouped writes: under load, purchases share one round trip and one
@@ -58,11 +55,4 @@ func groupErrors[W any](sent error, list []W, isRefused func(W) bool) []error {
 		}
 	}
 	return errs
-}
-
-// compareTenants orders tenants as Postgres does, so that all groups write in
-// the same order: two copies that write the same in different orders would
-// deadlock.
-func compareTenants(a, b ship.Tenant) int {
-	return cmp.Or(compareIDs(a.Account.Raw(), b.Account.Raw()), strings.Compare(boolText(a.Livemode), boolText(b.Livemode)))
 }

@@ -26,16 +26,9 @@ const (
 // Words returns the words of a text as they are searched: in lower case, without
 // accents, each once.
 func Words(text string) []string {
-	var plain strings.Builder
-	for _, r := range norm.NFKD.String(text) {
-		if !unicode.Is(unicode.Mn, r) {
-			plain.WriteRune(unicode.ToLower(r))
-		}
-	}
-
 	isSeparator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var list []string
-	for word := range strings.FieldsFuncSeq(plain.String(), isSeparator) {
+	for word := range strings.FieldsFuncSeq(foldLetters(text), isSeparator) {
 		if len(word) > maxWord {
 			word = strings.ToValidUTF8(word[:maxWord], "")
 		}
@@ -44,6 +37,17 @@ func Words(text string) []string {
 		}
 	}
 	return list
+}
+
+// foldLetters returns the text in lower case, without accents.
+func foldLetters(text string) string {
+	var folded strings.Builder
+	for _, r := range norm.NFKD.String(text) {
+		if !unicode.Is(unicode.Mn, r) {
+			folded.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return folded.String()
 }
 
 // A recipient is what a shipment is found by besides its numbers.

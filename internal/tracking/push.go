@@ -104,7 +104,7 @@ func (s *Service) Inspect(ctx context.Context, id ship.ConnectionID, header http
 
 // Receive stores a push that was inspected; it is processed later, because the
 // carrier is waiting for the response. A push that was rejected is not stored,
-// and the sender is not told: who forges pushes should not learn from it.
+// and the response does not say so: a forger should not learn from it.
 func (s *Service) Receive(ctx context.Context, arrival Arrival) error {
 	push := arrival.push
 	if arrival.rejected != nil {

@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"path"
 	"strings"
@@ -127,7 +126,7 @@ func (v *Visit) handle() error {
 // noteRefusal records in the audit log that the person's role does not allow
 // what they asked for.
 func (v *Visit) noteRefusal(err error) {
-	if known, ok := errors.AsType[*ship.Error](err); !ok || known.Code != "not_allowed" || v.Who.Account.ID == "" {
+	if ship.CodeOf(err) != "not_allowed" || v.Who.Account.ID == "" {
 		return
 	}
 	v.Member.NoteRefusal(v.Who.Actor, member.Entry{
