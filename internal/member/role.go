@@ -34,7 +34,6 @@ const (
 	ExportShipments   Action = "shipments.export"
 	BuyShipments      Action = "shipments.buy" // also rates, address checks and batches
 	VoidShipments     Action = "shipments.void"
-	ResolvePurchases  Action = "shipments.resolve" // what waits for a person
 	ViewConnections   Action = "connections.view"
 	CheckConnections  Action = "connections.check"
 	ManageConnections Action = "connections.manage" // credentials
@@ -74,38 +73,71 @@ type rule struct {
 	fresh                             bool // needs a sign-in of the last minutes
 }
 
-// rules is the whole permission table: each action with a decision for every
-// role. Developers may buy, because the keys that they create can.
-var rules = map[Action]rule{
-	ViewOverview:      {yes, yes, yes, yes, false},
-	ViewShipments:     {yes, yes, yes, yes, false},
-	PrintLabels:       {yes, yes, yes, no, false},
-	ExportShipments:   {yes, yes, yes, yes, false},
-	BuyShipments:      {yes, yes, yes, no, false},
-	VoidShipments:     {yes, yes, yes, no, false},
-	ResolvePurchases:  {yes, yes, yes, no, false},
-	ViewConnections:   {yes, yes, yes, yes, false},
-	CheckConnections:  {yes, yes, yes, no, false},
-	ManageConnections: {yes, yes, no, no, true},
-	ViewRouting:       {yes, yes, yes, yes, false},
-	ManageRouting:     {yes, yes, no, no, false},
-	ViewEvents:        {yes, yes, no, no, false},
-	ViewRequests:      {yes, yes, no, no, false},
-	ViewWebhooks:      {yes, yes, no, no, false},
-	ManageWebhooks:    {yes, yes, no, no, false},
-	ViewKeys:          {yes, yes, no, no, false},
-	ManageKeys:        {yes, yes, no, no, true},
-	ControlSandbox:    {yes, yes, yes, no, false},
-	ViewMembers:       {yes, yes, yes, yes, false},
-	ManageMembers:     {yes, no, no, no, true},
-	ViewAudit:         {yes, yes, no, no, false},
-	ViewPrivacy:       {yes, yes, no, no, false},
-	ManagePrivacy:     {yes, yes, no, no, true},
-	ViewSettings:      {yes, yes, yes, yes, false},
-	ManageSettings:    {yes, no, no, no, false},
-	ViewSelf:          {yes, yes, yes, yes, false},
-	ManageSelf:        {yes, yes, yes, yes, false},
-	ManageOwnSecrets:  {yes, yes, yes, yes, true},
+// A permission is a row of the permission table.
+type permission struct {
+	action Action
+	about  string // for the documents
+	rule   rule
+}
+
+// permissions is the whole permission table: each action with a decision for
+// every role. Developers may buy, because the keys that they create can.
+var permissions = []permission{
+	{ViewOverview, "overview, search", rule{yes, yes, yes, yes, false}},
+	{ViewShipments, "list and view shipments and their tracking", rule{yes, yes, yes, yes, false}},
+	{PrintLabels, "labels and customs documents", rule{yes, yes, yes, no, false}},
+	{ExportShipments, "export lists of shipments as CSV", rule{yes, yes, yes, yes, false}},
+	{BuyShipments, "get rates, buy labels, batches, boxes", rule{yes, yes, yes, no, false}},
+	{VoidShipments, "void labels", rule{yes, yes, yes, no, false}},
+	{ViewConnections, "view carriers and their state", rule{yes, yes, yes, yes, false}},
+	{CheckConnections, "check a carrier connection", rule{yes, yes, yes, no, false}},
+	{ManageConnections, "connect carriers, change credentials", rule{yes, yes, no, no, true}},
+	{ViewRouting, "view routing rules and rate sheets", rule{yes, yes, yes, yes, false}},
+	{ManageRouting, "change, test and publish routing rules, import rate sheets", rule{yes, yes, no, no, false}},
+	{ViewEvents, "event log with bodies", rule{yes, yes, no, no, false}},
+	{ViewRequests, "API requests and carrier exchanges", rule{yes, yes, no, no, false}},
+	{ViewWebhooks, "view webhooks", rule{yes, yes, no, no, false}},
+	{ManageWebhooks, "create and change webhooks, redeliver events", rule{yes, yes, no, no, false}},
+	{ViewKeys, "view API keys", rule{yes, yes, no, no, false}},
+	{ManageKeys, "create and revoke API keys", rule{yes, yes, no, no, true}},
+	{ControlSandbox, "sandbox: move parcels, force faults", rule{yes, yes, yes, no, false}},
+	{ViewMembers, "view members", rule{yes, yes, yes, yes, false}},
+	{ManageMembers, "invite, change and remove members, end their sessions", rule{yes, no, no, no, true}},
+	{ViewAudit, "audit log", rule{yes, yes, no, no, false}},
+	{ViewPrivacy, "view erasures and exports of personal data", rule{yes, yes, no, no, false}},
+	{ManagePrivacy, "erase and export personal data", rule{yes, yes, no, no, true}},
+	{ViewSettings, "view the account's settings", rule{yes, yes, yes, yes, false}},
+	{ManageSettings, "change the account's settings and retention", rule{yes, no, no, no, false}},
+	{ViewSelf, "view your profile and sessions", rule{yes, yes, yes, yes, false}},
+	{ManageSelf, "change your name, end your sessions", rule{yes, yes, yes, yes, false}},
+	{ManageOwnSecrets, "change your password, passkeys and authenticator", rule{yes, yes, yes, yes, true}},
+}
+
+// rules are the permissions by action.
+var rules = rulesByAction(permissions)
+
+func rulesByAction(list []permission) map[Action]rule {
+	byAction := make(map[Action]rule, len(list))
+	for _, permission := range list {
+		byAction[permission.action] = permission.rule
+	}
+	return byAction
+}
+
+// A Permission is a row of the permission table, for documents and tests: its
+// roles and whether it needs a recent sign-in follow from the action.
+type Permission struct {
+	Action Action
+	About  string
+}
+
+// Permissions lists the permission table.
+func Permissions() []Permission {
+	list := make([]Permission, len(permissions))
+	for i, permission := range permissions {
+		list[i] = Permission{Action: permission.action, About: permission.about}
+	}
+	return list
 }
 
 // columns select the decision for a role.

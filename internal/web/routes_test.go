@@ -2,8 +2,11 @@ package web
 
 import (
 	"cmp"
+	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/site"
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
@@ -213,9 +217,13 @@ func (r row) path(account ship.AccountID, things map[string]string) string {
 	return strings.NewReplacer("{$}", "", "{account}", string(account), "{mode}", "test", "{section}", "shipments", "{rest...}", "new", "{id}", id, "{n}", "1", "{file}", "label.png", "{carrier}", "none", "{hash}", "00", "{operation}", "createShipment").Replace(path)
 }
 
+// TestEveryPageForEveryRoleAndTwoAccounts requests every route of the table as
+// every role: whoever may not gets 403, and no page that a role is shown has a
+// link or a form for what the role may not do.
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	tried := newTrials(table(b.web.Config))
 	actions := map[string]member.Action{}
 	for _, rt := range table(b.web.Config) {
 		if !rt.Open {
@@ -238,16 +246,94 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 			t.Errorf("%s to nobody: %d %s", r.route, w.Code, w.Header().Get("Location"))
 		}
 		for _, role := range []member.Role{member.Viewer, member.Shipper, member.Developer, member.Owner} {
-			b.row(r, role, action, other)
+			b.row(r, role, action, other, tried)
 		}
 	}
 	for route := range actions {
 		t.Errorf("%s has no row", route)
 	}
+	tried.judge(t)
+}
+
+// trials counts what the walk over the routes has tried.
+type trials struct {
+	routes  map[string]map[string]member.Action // by method and pattern
+	muxes   map[string]*http.ServeMux           // by method; find the pattern of an address
+	allowed map[member.Action]int
+	denied  map[member.Action]int
+	links   int
+}
+
+func newTrials(routes []site.Route) *trials {
+	tried := &trials{
+		routes:  map[string]map[string]member.Action{},
+		muxes:   map[string]*http.ServeMux{},
+		allowed: map[member.Action]int{},
+		denied:  map[member.Action]int{},
+	}
+	for _, rt := range routes {
+		if rt.Open || !strings.HasPrefix(rt.Path, "/app/{account}/{mode}") {
+			continue
+		}
+		if tried.muxes[rt.Method] == nil {
+			tried.muxes[rt.Method] = http.NewServeMux()
+			tried.routes[rt.Method] = map[string]member.Action{}
+		}
+		tried.muxes[rt.Method].HandleFunc(rt.Path, http.NotFound)
+		tried.routes[rt.Method][rt.Path] = rt.Action
+	}
+	return tried
+}
+
+// leads finds the addresses of links and forms in a page, with what sends them.
+var leads = regexp.MustCompile(`<(?:a|form|button)\b[^>]*?\b(href|action|formaction)="(/app/[^"]+)"[^>]*>`)
+
+// disabledForm finds the rest of a form that is shown and cannot be used.
+var disabledForm = regexp.MustCompile(`(?s)<fieldset[^>]* disabled>.*?</form>`)
+
+// checkLeads reports links and forms of a page that the role may not use.
+func (c *trials) checkLeads(t testing.TB, route string, role member.Role, page string) {
+	t.Helper()
+	for _, found := range leads.FindAllStringSubmatch(disabledForm.ReplaceAllString(page, ""), -1) {
+		method := http.MethodGet
+		if found[1] == "formaction" || strings.Contains(strings.ToLower(found[0]), `method="post"`) {
+			method = http.MethodPost
+		}
+		r := httptest.NewRequest(method, html.UnescapeString(found[2]), nil)
+		_, pattern := c.muxes[method].Handler(r)
+		action, known := c.routes[method][pattern]
+		if !known {
+			continue // of no account
+		}
+		c.links++
+		if !role.Can(action) {
+			t.Errorf("%s shows a %s the way to %s %s", route, role, method, found[2])
+		}
+	}
+}
+
+// judge reports permissions that nobody was allowed or that nobody was denied.
+func (c *trials) judge(t testing.TB) {
+	t.Helper()
+	requests := 0
+	for _, permission := range member.Permissions() {
+		action := permission.Action
+		requests += c.allowed[action] + c.denied[action]
+		if c.allowed[action] == 0 {
+			t.Errorf("%s was allowed to nobody", action)
+		}
+		if isForAll := member.Viewer.Can(action); !isForAll && c.denied[action] == 0 {
+			t.Errorf("%s was denied to nobody", action)
+		}
+	}
+	if c.links < 1000 {
+		t.Errorf("only %d links and forms were found in the pages", c.links)
+	}
+	t.Logf("%d permissions, %d requests, %d links and forms", len(member.Permissions()), requests, c.links)
 }
 
 // row tries one route as one role.
-func (b *bench) row(r row, role member.Role, action member.Action, other map[string]string) {
+func (b *bench) row(r row, role member.Role, action member.Action, other map[string]string, tried *trials) {
 	b.Helper()
 	own := map[string]string{}
 	if r.id != "" {
@@ -256,8 +342,14 @@ func (b *bench) row(r row, role member.Role, action member.Action, other map[str
 	want, foreign := r.own, r.other
 	if !role.Can(action) {
 		want, foreign = http.StatusForbidden, http.StatusForbidden
+		tried.denied[action]++
+	} else {
+		tried.allowed[action]++
 	}
 	w := b.send(role, r.path(b.owner.ID, own), r.form)
+	if w.Code == http.StatusOK {
+		tried.checkLeads(b, r.route, role, w.Body.String())
+	}
 	if w.Code != want {
 		b.Errorf("%s as %s: %d, want %d", r.route, role, w.Code, want)
 	}

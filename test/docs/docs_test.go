@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/configuration.md and docs/proofs.md")
+var update = flag.Bool("update", false, "write the tables of docs/configuration.md, docs/sign-in.md and docs/proofs.md")
 
 const root = "../.."
 
@@ -282,6 +283,48 @@ func TestPersonalDataListsEveryColumn(t *testing.T) {
 		}
 	case table != columnsTable():
 		t.Errorf("the table of %s is not store.PersonalData; run go test ./test/docs -update and read the difference", name)
+	}
+}
+
+// rolesTable is the permission table as docs/sign-in.md lists it.
+func rolesTable() string {
+	var b strings.Builder
+	b.WriteString("| permission | for |")
+	for _, role := range member.Roles {
+		b.WriteString(" " + string(role) + " |")
+	}
+	b.WriteString(" recent sign-in |\n|---|---|" + strings.Repeat("---|", len(member.Roles)+1) + "\n")
+
+	cell := func(holds bool) string {
+		if holds {
+			return " yes |"
+		}
+		return " |"
+	}
+	for _, permission := range member.Permissions() {
+		b.WriteString("| `" + string(permission.Action) + "` | " + permission.About + " |")
+		for _, role := range member.Roles {
+			b.WriteString(cell(role.Can(permission.Action)))
+		}
+		b.WriteString(cell(permission.Action.NeedsStepUp()) + "\n")
+	}
+	return b.String()
+}
+
+func TestSignInListsEveryPermission(t *testing.T) {
+	t.Parallel()
+	const name, begin, end = "docs/sign-in.md", "<!-- roles -->\n", "<!-- /roles -->"
+	before, rest, ok := strings.Cut(read(t, name), begin)
+	table, after, ok2 := strings.Cut(rest, end)
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s has no table between %q and %q", name, begin, end)
+	case *update && table != rolesTable():
+		if err := os.WriteFile(filepath.Join(root, name), []byte(before+begin+rolesTable()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case table != rolesTable():
+		t.Errorf("the table of %s is not that of internal/member; run go test ./test/docs -update and read the difference", name)
 	}
 }
 

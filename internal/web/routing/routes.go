@@ -22,7 +22,7 @@ func Routes() []site.Route {
 		site.Post("/app/{account}/{mode}/routing/rule/form", member.ManageRouting, getRuleForm),
 		site.Post("/app/{account}/{mode}/routing/rule/check", member.ManageRouting, checkRule),
 
-		site.Get("/app/{account}/{mode}/routing/try", member.ViewRouting, getTry),
+		site.Get("/app/{account}/{mode}/routing/try", member.BuyShipments, getTry),
 		site.Post("/app/{account}/{mode}/routing/try", member.BuyShipments, tryRules),
 
 		site.Get("/app/{account}/{mode}/routing/backtest", member.ViewRouting, getBacktest),

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/offers"
@@ -328,12 +329,13 @@ func countWords(counts map[string]int) string {
 
 // routingPages are the pages about routing.
 var routingPages = []struct {
-	title string
-	path  []string
+	title  string
+	path   []string
+	action member.Action // that the page needs
 }{
-	{"Rules", []string{"routing"}},
-	{"Try", []string{"routing", "try"}},
-	{"Back-test", []string{"routing", "backtest"}},
-	{"History", []string{"routing", "history"}},
-	{"Rate sheets", []string{"rate-sheets"}},
+	{"Rules", []string{"routing"}, member.ViewRouting},
+	{"Try", []string{"routing", "try"}, member.BuyShipments},
+	{"Back-test", []string{"routing", "backtest"}, member.ViewRouting},
+	{"History", []string{"routing", "history"}, member.ViewRouting},
+	{"Rate sheets", []string{"rate-sheets"}, member.ViewRouting},
 }
