@@ -165,7 +165,7 @@ func (c *checkup) readCredentials(ctx context.Context) bool {
 		return false
 	}
 	if c.wrapper.Old(c.row.WrappedKey) {
-		c.add(warning("credentials", "can be decrypted, with an old key", "encrypt them with the current key: waybill connection rotate"))
+		c.add(warning("credentials", "can be decrypted, with an old key", "encrypt them with the current key: waybill secret-key rotate"))
 	} else {
 		c.add(passed("credentials", "can be decrypted"))
 	}

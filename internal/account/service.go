@@ -3,9 +3,11 @@ package account
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -206,6 +208,25 @@ func (s *Service) storedAnswer(ctx context.Context, t ship.Tenant, key string, f
 		return ship.Answer{}, errInProgress()
 	}
 	return stored.Answer, nil
+}
+
+// AnswerBinding is what the seal of an answer is bound to, if the answer holds a
+// secret: moved to the row of another key it does not open.
+func AnswerBinding(t ship.Tenant, key string) []string {
+	return []string{string(t.Account), strconv.FormatBool(t.Livemode), "idempotency", key}
+}
+
+// ResealAnswers brings the stored answers that hold a secret under the box's
+// present key, and calls report for each that needs it.
+func ResealAnswers(ctx context.Context, st *store.Store, box *seal.Box, report func(error)) error {
+	return st.ResealRows(ctx, store.SealedAnswers, box.KeyHeaders()[0], func(row store.SealedRow) [][]byte {
+		resealed, err := box.ResealEach(row.Secrets, func(int) []string { return AnswerBinding(row.Tenant, row.Key) })
+		if err != nil {
+			err = fmt.Errorf("answer of an idempotency key of %s: %w", row.Tenant.Account, err)
+		}
+		report(err)
+		return resealed
+	})
 }
 
 func errInProgress() error {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -196,9 +195,7 @@ func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
 	}
 
 	return func(ctx context.Context, tenant ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
-		// The seal is bound to the key's own row: moved to another it does not
-		// open.
-		place := []string{string(tenant.Account), strconv.FormatBool(tenant.Livemode), "idempotency", key}
+		place := account.AnswerBinding(tenant, key)
 
 		answer, replayed, err := s.Account.OnceByKey(ctx, tenant, key, fingerprint, func(ctx context.Context) ship.Answer {
 			sealed := do(ctx)

@@ -61,13 +61,9 @@ func purchaseWaits(cfg config.Config) shipping.Waits {
 // openSpool opens the directory that holds what was bought until it is
 // recorded, and in it the log of what carriers were asked for lately.
 func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog, error) {
-	dir := cfg.SpoolDir
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return nil, nil, fmt.Errorf("set SPOOL_DIR: %w", err)
-		}
-		dir = filepath.Join(cache, "waybill", "spool")
+	dir, err := spoolDir(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("set SPOOL_DIR: %w", err)
 	}
 
 	spool, err := seal.OpenSpool(dir, box)
@@ -79,6 +75,15 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
 	}
 	return spool, recoveryLog, nil
+}
+
+// spoolDir returns the directory of the spool.
+func spoolDir(cfg config.Config) (string, error) {
+	if cfg.SpoolDir != "" {
+		return cfg.SpoolDir, nil
+	}
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "waybill", "spool"), err
 }
 
 // spoolFiles reports how many purchases are on this machine's disk, -1 if it

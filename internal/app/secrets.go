@@ -82,11 +82,11 @@ func checkLiveSecrets(ctx context.Context, cfg config.Config, st *store.Store, l
 	switch {
 	case found.InDatabase == 0:
 	case cfg.HasOutsideKey():
-		log.WarnContext(ctx, "live carrier credentials are still encrypted with the key in the database: run \"waybill connection rotate\"",
+		log.WarnContext(ctx, "live carrier credentials are still encrypted with the key in the database: run \"waybill secret-key rotate\"",
 			"connections", found.InDatabase)
 	default:
 		log.WarnContext(ctx, "live carrier credentials are encrypted with a key in the same database, so a copy of it is enough to buy labels; new live connections are refused: "+
-			config.HowToSetOutsideKey+"; then run \"waybill connection rotate\"",
+			config.HowToSetOutsideKey+"; then run \"waybill secret-key rotate\"",
 			"connections", found.InDatabase)
 	}
 	return nil

@@ -79,6 +79,7 @@ func (a *audits) steps(t *testing.T) []change {
 		{"connection add", "connection.made", "live", words("--live", "--carrier", "acme", "--set", "account_number=A1", "--set-file", "client_secret="+secretFile(t, secret))},
 		{"connection update", "connection.changed", "live", on("connection", "--name", "Main")},
 		{"connection rotate", "connection.key_rotated", "live", words("--all")},
+		{"secret-key rotate", "connection.key_rotated", "live", words("--all")},
 		{"connection remove", "connection.removed", "live", on("connection")},
 		{"member add", "member.joined", "", words("--email", "ada@example.com")},
 		{"member invite", "member.invited", "", words("--email", "bob@example.com")},

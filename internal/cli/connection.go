@@ -34,7 +34,7 @@ func (c *cli) withConnections(ctx context.Context, fn func(*account.Service) err
 func (c *cli) connectionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connection",
-		Short: "Connect carrier accounts, and check, rotate and remove the connections",
+		Short: "Connect carrier accounts, and check, change and remove the connections",
 		Long: "Connect carrier accounts. Credentials are stored encrypted and are never shown again.\n" +
 			"\"waybill connection fields ups\" lists what a carrier needs and where to find it.",
 		Args: requireSubcommand,
@@ -207,10 +207,11 @@ func (c *cli) connectionRemoveCommand() *cobra.Command {
 func (c *cli) connectionRotateCommand() *cobra.Command {
 	var every bool
 	cmd := &cobra.Command{
-		Use:   "rotate",
-		Short: "Re-encrypt the keys of all credentials with the current SECRET_KEY or SECRET_KMS",
-		Long: "Re-encrypt the keys of all credentials with the first key of SECRET_KEY or SECRET_KMS. The service\n" +
-			"keeps running. If nothing fails, the old key is no longer needed for them afterwards.",
+		Use:    "rotate",
+		Hidden: true, // "waybill secret-key rotate" replaces it
+		Short:  "Re-encrypt the keys of all credentials with the current SECRET_KEY or SECRET_KMS",
+		Long: "Re-encrypt the keys of all credentials with the first key of SECRET_KEY or SECRET_KMS, and nothing\n" +
+			"else: use \"waybill secret-key rotate\", which re-encrypts all stored secrets.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {

@@ -125,7 +125,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		list = append(list, databaseFindings(inspection)...)
 		// The keys are read as a role of the schema, so both must be there.
 		if inspection.Migrated() && len(inspection.MissingRoles) == 0 {
-			list = append(list, secretKeyFinding(ctx, cfg))
+			list = append(list, secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
 		}
 	}
 	return append(list, fontFinding(cfg.FontDir))
@@ -149,16 +149,53 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 
 	case found.InDatabase > 0 && !cfg.HasOutsideKey():
 		return fail(subject, fmt.Sprintf("is not set: a copy of the database is enough to read the credentials of %d live carrier connections, and new ones are refused", found.InDatabase),
-			config.HowToSetOutsideKey+`; then restart the service and run "waybill connection rotate"`)
+			config.HowToSetOutsideKey+`; then restart the service and run "waybill secret-key rotate"`)
 
 	case found.InDatabase > 0:
 		return fail(subject, fmt.Sprintf("is set, but %d live carrier connections are still encrypted with the key in the database", found.InDatabase),
-			`run "waybill connection rotate"`)
+			`run "waybill secret-key rotate"`)
 
 	case !cfg.HasOutsideKey():
 		return warn(subject, "is not set: live carrier connections are refused, and webhook secrets are encrypted with a key in the database", config.HowToSetOutsideKey)
 	}
 	return ok(subject, "is not in the database")
+}
+
+// oldKeysFinding judges whether stored secrets are still encrypted with old keys.
+func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
+	const subject = "old keys"
+	uses, err := app.InspectSecretKeys(ctx, cfg)
+	if err != nil {
+		return warn(subject, "stored secrets cannot be counted: "+err.Error(), "run the command as the user of the service, who can read SPOOL_DIR")
+	}
+
+	var total, old, unreadable int
+	var kinds []string
+	for _, use := range uses {
+		total += use.Secrets
+		switch {
+		case use.Key == nil:
+			unreadable += use.Secrets
+		case !use.Present:
+			old += use.Secrets
+		}
+		if !use.Present {
+			kinds = append(kinds, use.Kinds...)
+		}
+	}
+
+	switch {
+	case unreadable > 0:
+		return warn(subject, fmt.Sprintf("%d of %d stored secrets are encrypted with a key that is not in the settings (%s)", unreadable, total, strings.Join(kinds, ", ")),
+			"add that key after the current one, separated by a comma")
+	case old > 0:
+		return warn(subject, fmt.Sprintf("%d of %d stored secrets are encrypted with an old key (%s)", old, total, strings.Join(kinds, ", ")),
+			`keep the old key and run "waybill secret-key rotate"`)
+	case len(cfg.SecretKeys) > 1:
+		return warn(subject, fmt.Sprintf("all %d stored secrets in the database and in SPOOL_DIR on this machine are encrypted with the current key", total),
+			`remove the old key (waybill secret-key prune) once every copy of the service runs with the current key first and every other machine with a SPOOL_DIR says the same`)
+	}
+	return ok(subject, fmt.Sprintf("all %d stored secrets are encrypted with the current key", total))
 }
 
 func baseURLFinding(cfg config.Config) finding {

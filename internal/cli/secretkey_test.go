@@ -219,7 +219,7 @@ func TestAnInstallationWithItsKeyInTheDatabaseStarts(t *testing.T) {
 	}
 
 	out, err := c.run(t, nil, "doctor")
-	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "FAIL  secret key") || !strings.Contains(out, "SECRET_KEY_FILE") || !strings.Contains(out, `run "waybill connection rotate"`) {
+	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "FAIL  secret key") || !strings.Contains(out, "SECRET_KEY_FILE") || !strings.Contains(out, `run "waybill secret-key rotate"`) {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
 	if said := c.explained(t, "connection", "add", "--live", "--name", "two", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret); !strings.Contains(said, "set SECRET_KEY") {
@@ -240,7 +240,29 @@ func TestCredentialsUnderTheKeyInTheDatabaseAreReported(t *testing.T) {
 	c.shell["SECRET_KEY"] = keyOf(1)
 	out, err := c.run(t, nil, "doctor")
 	if !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, "1 live carrier connections are still encrypted with the key in the database") ||
-		!strings.Contains(out, `run "waybill connection rotate"`) {
+		!strings.Contains(out, `run "waybill secret-key rotate"`) {
 		t.Errorf("doctor: %v\n%s", err, out)
+	}
+}
+
+// TestDoctorKnowsThatAKeyServiceIsCurrent moves from SECRET_KEY to a key service:
+// the credentials that SECRET_KEY still protects have to be rotated.
+func TestDoctorKnowsThatAKeyServiceIsCurrent(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	c.shell["SPOOL_DIR"] = t.TempDir()
+	c.must(t, "account", "create", "--name", "Acme shop")
+	c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
+	for value, want := range map[string]string{
+		"":      "all 1 stored secrets are encrypted with the current key",
+		"local": "all 1 stored secrets are encrypted with the current key",
+		"local,aws-kms://arn:aws:kms:us-east-1:1:key/k": "all 1 stored secrets are encrypted with the current key",
+		"aws-kms://arn:aws:kms:us-east-1:1:key/k,local": "1 of 1 stored secrets are encrypted with an old key (carrier credentials: 1)",
+		"aws-kms://arn:aws:kms:us-east-1:1:key/k":       "1 of 1 stored secrets are encrypted with an old key (carrier credentials: 1)",
+	} {
+		c.shell["SECRET_KMS"] = value
+		if out := c.must(t, "doctor"); !strings.Contains(out, want) {
+			t.Errorf("with SECRET_KMS=%q doctor says\n%s", value, out)
+		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -208,7 +207,7 @@ func (c *Config) readKeyFile(e *env) {
 		e.errs = append(e.errs, fmt.Errorf("SECRET_KEY_FILE cannot be read: %w; create it with \"waybill secret-key create FILE\", or restore your copy of it", err))
 		return
 	}
-	keys, err := list(key)(strings.TrimSpace(string(content)))
+	keys, err := ParseSecretKeys(string(content))
 	if err == nil && len(keys) == 0 {
 		err = errors.New("is empty")
 	}
@@ -217,6 +216,10 @@ func (c *Config) readKeyFile(e *env) {
 	}
 	c.SecretKeys = keys
 }
+
+// ParseSecretKeys parses the value of SECRET_KEY, or the content of a file of
+// SECRET_KEY_FILE: keys that are separated by commas, the current one first.
+func ParseSecretKeys(text string) ([][]byte, error) { return list(key)(text) }
 
 // conflicts reports settings that are valid each by itself but not together.
 func (c Config) conflicts() (errs []error) {
@@ -255,6 +258,12 @@ func (c Config) HasOutsideKey() bool {
 	if len(c.SecretKeys) > 0 {
 		return true
 	}
+	return c.HasKeyService()
+}
+
+// HasKeyService reports whether a key service wraps the keys of new carrier
+// credentials. Other secrets are encrypted with SECRET_KEY even then.
+func (c Config) HasKeyService() bool {
 	return len(c.SecretKMS) > 0 && c.SecretKMS[0] != LocalKeys
 }
 

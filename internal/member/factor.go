@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -21,6 +22,27 @@ type TOTPSetup struct {
 
 // seedPlace is what the seal of a person's seed is bound to.
 func seedPlace(p ship.PersonID) []string { return []string{"person", string(p), "totp"} }
+
+// ResealSeeds brings the seeds of all authenticators under the box's present key,
+// also of those that are being set up, and calls report for each that needs it.
+// They are used meanwhile.
+func ResealSeeds(ctx context.Context, st *store.Store, box *seal.Box, report func(error)) error {
+	for _, table := range []store.SealedTable{store.SealedFlows, store.SealedSeeds} {
+		err := st.ResealRows(ctx, table, box.KeyHeaders()[0], func(row store.SealedRow) [][]byte {
+			person := ship.PersonIDOf(row.ID)
+			resealed, err := box.ResealEach(row.Secrets, func(int) []string { return seedPlace(person) })
+			if err != nil {
+				err = fmt.Errorf("seed of %s: %w", person, err)
+			}
+			report(err)
+			return resealed
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // BeginTOTP creates a seed for the actor's authenticator. It becomes active once
 // ConfirmTOTP has seen a code of it.

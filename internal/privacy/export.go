@@ -43,7 +43,7 @@ func (s *Service) RequestExport(ctx context.Context, t ship.Tenant, person ship.
 	if err != nil {
 		return store.Export{}, fmt.Errorf("encode the subject of %s: %w", export.ID, err)
 	}
-	export.Encrypted = s.Box.Seal(data, binding(t, string(export.ID))...)
+	export.Encrypted = s.Box.Seal(data, subjectBinding(t, export.ID)...)
 	return export, s.Store.AddExport(ctx, export, job.Export{Account: t.Account, Livemode: t.Livemode, Export: export.ID})
 }
 
@@ -82,7 +82,7 @@ func (s *Service) ExportFile(ctx context.Context, t ship.Tenant, id ship.ExportI
 	if err != nil {
 		return nil, err
 	}
-	file, err := s.Box.Open(sealed, binding(t, string(id)+" file")...)
+	file, err := s.Box.Open(sealed, fileBinding(t, id)...)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt the file of %s: %w", id, err)
 	}
@@ -137,7 +137,7 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 	if err != nil || export.State != store.ExportPending {
 		return err
 	}
-	data, err := s.Box.Open(export.Encrypted, binding(t, string(id))...)
+	data, err := s.Box.Open(export.Encrypted, subjectBinding(t, id)...)
 	if err != nil {
 		return fmt.Errorf("decrypt the subject of %s: %w", id, err)
 	}
@@ -171,7 +171,7 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 	export.Counts = map[string]int{"shipments": len(file.Shipments), "lines": len(file.Lines)}
 	export.FinishedAt = s.now()
 	export.ExpiresAt = s.now().Add(exportLife)
-	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, binding(t, string(id)+" file")...))
+	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, fileBinding(t, id)...))
 }
 
 // exportShipments adds the person's shipments to the file.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -53,10 +54,7 @@ func (t *RecoveryLog) Append(now time.Time, data []byte) error {
 		}
 	}
 
-	sealed := t.box.Seal(data, "recovery_log", filepath.Base(t.file.Name()))
-	entry := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(sealed)), uint32(len(sealed)))
-	entry = append(entry, sealed...)
-	if _, err := t.file.Write(entry); err != nil {
+	if _, err := t.file.Write(t.entry(filepath.Base(t.file.Name()), data)); err != nil {
 		// What follows half an entry cannot be read, so the next entry begins
 		// a new file.
 		t.hour = ""
@@ -91,7 +89,7 @@ func (t *RecoveryLog) rotate(now time.Time, hour string) error {
 			err = errors.Join(err, os.Remove(filepath.Join(t.dir, name)))
 		}
 	}
-	return err
+	return errors.Join(err, removeDrafts(t.dir, now))
 }
 
 // names lists the files, the older hours first.
@@ -162,6 +160,123 @@ func (t *RecoveryLog) read(ctx context.Context, name string, from io.Reader, do 
 	return ctx.Err()
 }
 
+// writtenFor is how long a file may still be written to after the beginning of
+// its hour: the hour itself, and another for clocks that differ.
+const writtenFor = 2 * time.Hour
+
+// Reseal brings the files that are no longer written to under the present key,
+// and calls report for each that needs it. It returns how many are left
+// because a process may still write to them, and when they can be resealed. It
+// also removes what a process that was killed has left.
+func (t *RecoveryLog) Reseal(ctx context.Context, now time.Time, report func(error)) (left int, until time.Time, err error) {
+	if err := removeDrafts(t.dir, now); err != nil {
+		return 0, until, fmt.Errorf("recovery log: %w", err)
+	}
+	names, err := t.names()
+	if err != nil {
+		return 0, until, fmt.Errorf("recovery log: %w", err)
+	}
+
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return left, until, ctx.Err()
+		}
+		header, err := readHeader(filepath.Join(t.dir, name), entryHeader)
+		if err != nil {
+			return left, until, fmt.Errorf("recovery log: %w", err)
+		}
+		if header == nil || !t.box.Old(header) {
+			continue
+		}
+
+		begun, err := time.Parse(recoveryLogHour, name[:min(len(name), len(recoveryLogHour))])
+		if err == nil && now.Before(begun.Add(writtenFor)) {
+			left++
+			until = begun.Add(writtenFor)
+			continue
+		}
+
+		switch err := t.alone(func() error { return t.resealFile(ctx, name) }); {
+		case errors.Is(err, os.ErrNotExist): // another process has removed it
+		case errors.Is(err, ErrOpen):
+			report(err)
+		case err != nil:
+			return left, until, fmt.Errorf("recovery log: %w", err)
+		default:
+			report(nil)
+		}
+	}
+	return left, until, nil
+}
+
+// alone calls replace while no other process replaces a file. Of two that read a
+// file and write it anew, the second would undo what the first has changed: a
+// rotation of the key could bring back a person who was erased.
+func (t *RecoveryLog) alone(replace func() error) error {
+	dir, err := os.Open(t.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // ends the lock
+
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", t.dir, err)
+	}
+	return replace()
+}
+
+// entryHeader is the size of what precedes the sealed secret of an entry.
+const entryHeader = 4
+
+// resealFile writes a file anew and puts it in the place of the old one: whoever
+// reads it, or is killed here, has one of the two as a whole.
+func (t *RecoveryLog) resealFile(ctx context.Context, name string) (err error) {
+	old, err := os.Open(filepath.Join(t.dir, name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }() // it was only read
+
+	draft, err := os.CreateTemp(t.dir, draftPattern)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(draft.Name()) }() // it is gone if it was renamed
+
+	out := bufio.NewWriter(draft)
+	err = t.read(ctx, name, bufio.NewReader(old), func(data []byte) error {
+		_, err := out.Write(t.entry(name, data))
+		return err
+	})
+	if err = errors.Join(err, out.Flush(), draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), filepath.Join(t.dir, name))
+}
+
+// entry returns data as it is written to the file of the name.
+func (t *RecoveryLog) entry(name string, data []byte) []byte {
+	sealed := t.box.Seal(data, "recovery_log", name)
+	entry := binary.BigEndian.AppendUint32(make([]byte, 0, entryHeader+len(sealed)), uint32(len(sealed)))
+	return append(entry, sealed...)
+}
+
+// Headers calls do with the key header of each file: a process seals all of its
+// entries with one key.
+func (t *RecoveryLog) Headers(do func(header []byte)) error {
+	names, err := t.names()
+	for _, name := range names {
+		header, readErr := readHeader(filepath.Join(t.dir, name), entryHeader)
+		if readErr != nil {
+			return fmt.Errorf("recovery log: %w", readErr)
+		}
+		if header != nil {
+			do(header)
+		}
+	}
+	return err
+}
+
 // ignoreEnd returns no error at the end of a file, even in the middle of an
 // entry.
 func ignoreEnd(err error) error {
@@ -193,7 +308,11 @@ func (t *RecoveryLog) Rewrite(ctx context.Context, now time.Time, change func(da
 			continue
 		}
 
-		changed, err := t.rewrite(ctx, name, change)
+		var changed int
+		err := t.alone(func() (err error) {
+			changed, err = t.rewrite(ctx, name, change)
+			return err
+		})
 		if err != nil {
 			return n, fmt.Errorf("recovery log: %w", err)
 		}
@@ -221,9 +340,7 @@ func (t *RecoveryLog) rewrite(ctx context.Context, name string, change func([]by
 			data = changed
 			n++
 		}
-		sealed := t.box.Seal(data, "recovery_log", name)
-		content = binary.BigEndian.AppendUint32(content, uint32(len(sealed)))
-		content = append(content, sealed...)
+		content = append(content, t.entry(name, data)...)
 		return nil
 	})
 	if err != nil || n == 0 {
@@ -231,7 +348,7 @@ func (t *RecoveryLog) rewrite(ctx context.Context, name string, change func([]by
 	}
 
 	// The file is replaced as a whole: a crash leaves the one or the other.
-	replacement, err := os.CreateTemp(t.dir, ".new-*")
+	replacement, err := os.CreateTemp(t.dir, draftPattern)
 	if err != nil {
 		return 0, err
 	}

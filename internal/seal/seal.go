@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -104,6 +105,43 @@ func (b *Box) Open(sealed []byte, binding ...string) ([]byte, error) {
 		return nil, ErrOpen
 	}
 	return secret, nil
+}
+
+// Reseal returns a sealed secret under the present key, with the binding that it
+// was sealed with.
+func (b *Box) Reseal(sealed []byte, binding ...string) ([]byte, error) {
+	secret, err := b.Open(sealed, binding...)
+	if err != nil {
+		return nil, err
+	}
+	return b.Seal(secret, binding...), nil
+}
+
+// ResealEach is Reseal for several secrets, of which those that are nil or under
+// the present key stay as they are. bindingOf returns the binding of each.
+func (b *Box) ResealEach(secrets [][]byte, bindingOf func(i int) []string) ([][]byte, error) {
+	resealed := slices.Clone(secrets)
+	for i, sealed := range secrets {
+		if sealed == nil || !b.Old(sealed) {
+			continue
+		}
+
+		var err error
+		if resealed[i], err = b.Reseal(sealed, bindingOf(i)...); err != nil {
+			return nil, err
+		}
+	}
+	return resealed, nil
+}
+
+// KeyHeaders returns the beginnings of what each of the box's keys has sealed or
+// wrapped, the present key's first.
+func (b *Box) KeyHeaders() [][]byte {
+	headers := make([][]byte, len(b.keys))
+	for i := range b.keys {
+		headers[i] = append([]byte{version}, b.keys[i].id[:]...)
+	}
+	return headers
 }
 
 // Old reports whether a sealed secret is not under the present key: then it

@@ -1,11 +1,13 @@
 package seal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // A Spool is a directory of what must not be lost before the database has it.
@@ -35,7 +37,7 @@ func (s *Spool) Put(name string, data []byte) (err error) {
 
 	// The file gets its name only once it is complete and on the disk: a
 	// reader never sees half an entry.
-	file, err := os.CreateTemp(s.dir, ".new-*")
+	file, err := os.CreateTemp(s.dir, draftPattern)
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
@@ -48,6 +50,40 @@ func (s *Spool) Put(name string, data []byte) (err error) {
 		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return s.sync()
+}
+
+// A file that is being written has a name that begins so.
+const (
+	draftPrefix  = ".new-"
+	draftPattern = draftPrefix + "*"
+)
+
+// abandonedAfter is how old a draft is that nobody is writing any more: the file
+// of an hour takes seconds.
+const abandonedAfter = 10 * time.Minute
+
+// removeDrafts removes the drafts of processes that were killed while they wrote.
+// Nobody reads them.
+func removeDrafts(dir string, now time.Time) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+
+	var failed error
+	for _, file := range files {
+		if !strings.HasPrefix(file.Name(), draftPrefix) {
+			continue
+		}
+		info, err := file.Info()
+		if err == nil && now.Sub(info.ModTime()) > abandonedAfter {
+			err = os.Remove(filepath.Join(dir, file.Name()))
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // its process has finished it
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }
 
 func (s *Spool) file(name string) string { return filepath.Join(s.dir, name+suffix) }
@@ -101,4 +137,88 @@ func (s *Spool) Get(name string) ([]byte, error) {
 		return nil, fmt.Errorf("spool: entry %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// Reseal brings entries under the present key, and calls report for each that
+// needs it. The spool can be used meanwhile: an entry that is removed in
+// between may appear again, as after a crash between recording and removing it.
+// It also removes what a process that was killed has left.
+func (s *Spool) Reseal(ctx context.Context, report func(error)) error {
+	if err := removeDrafts(s.dir, time.Now()); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	names, err := s.Names()
+	if err != nil {
+		return err
+	}
+
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		old, err := s.isOld(name)
+		if err != nil {
+			return err
+		}
+		if !old {
+			continue
+		}
+
+		data, err := s.Get(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // it was recorded and removed meanwhile
+		case errors.Is(err, ErrOpen):
+			report(err)
+		case err != nil:
+			return err
+		default:
+			if err := s.Put(name, data); err != nil {
+				return err
+			}
+			report(nil)
+		}
+	}
+	return nil
+}
+
+// Headers calls do with the key header of each entry.
+func (s *Spool) Headers(do func(header []byte)) error {
+	names, err := s.Names()
+	for _, name := range names {
+		header, readErr := readHeader(s.file(name), 0)
+		if readErr != nil {
+			return fmt.Errorf("spool: %w", readErr)
+		}
+		if header != nil {
+			do(header)
+		}
+	}
+	return err
+}
+
+func (s *Spool) isOld(name string) (bool, error) {
+	header, err := readHeader(s.file(name), 0)
+	if err != nil {
+		return false, fmt.Errorf("spool: %w", err)
+	}
+	return header != nil && s.box.Old(header), nil
+}
+
+// readHeader reads the key header of a sealed secret in a file, which begins at
+// the offset; nil if there is none, or the file is no longer there.
+func readHeader(path string, offset int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+
+	header := make([]byte, headerSize)
+	if _, err := file.ReadAt(header, offset); err != nil {
+		return nil, ignoreEnd(err)
+	}
+	return header, nil
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -225,19 +227,36 @@ func (s *Service) openHeaders(endpoint store.Endpoint) (map[string]string, error
 
 // reseal seals with the present key what is sealed with an old one.
 func (s *Service) reseal(endpoint *store.Endpoint) error {
-	for _, value := range []struct {
-		sealed *[]byte
-		field  string
-	}{{&endpoint.Secret, "secret"}, {&endpoint.Previous, "secret"}, {&endpoint.Headers, "headers"}} {
-		if *value.sealed == nil || !s.box.Old(*value.sealed) {
-			continue
-		}
-
-		opened, err := s.box.Open(*value.sealed, sealContext(*endpoint, value.field)...)
-		if err != nil {
-			return fmt.Errorf("%s of %s: %w", value.field, endpoint.ID, err)
-		}
-		*value.sealed = s.box.Seal(opened, sealContext(*endpoint, value.field)...)
+	resealed, err := resealFields(s.box, *endpoint, [][]byte{endpoint.Secret, endpoint.Previous, endpoint.Headers})
+	if err != nil {
+		return err
 	}
+
+	endpoint.Secret = resealed[0]
+	endpoint.Previous = resealed[1]
+	endpoint.Headers = resealed[2]
 	return nil
+}
+
+// resealFields returns the secret, the previous secret and the headers of an
+// endpoint under the box's present key.
+func resealFields(box *seal.Box, endpoint store.Endpoint, sealed [][]byte) ([][]byte, error) {
+	fields := []string{"secret", "secret", "headers"}
+	resealed, err := box.ResealEach(sealed, func(i int) []string { return sealContext(endpoint, fields[i]) })
+	if err != nil {
+		return nil, fmt.Errorf("secrets of %s: %w", endpoint.ID, err)
+	}
+	return resealed, nil
+}
+
+// ResealSecrets brings the secrets and headers of all endpoints under the box's
+// present key, and calls report for each endpoint that needs it. Endpoints are
+// used and changed meanwhile.
+func ResealSecrets(ctx context.Context, st *store.Store, box *seal.Box, report func(error)) error {
+	return st.ResealRows(ctx, store.SealedEndpoints, box.KeyHeaders()[0], func(row store.SealedRow) [][]byte {
+		endpoint := store.Endpoint{ID: ship.EndpointIDOf(row.ID), Tenant: row.Tenant}
+		resealed, err := resealFields(box, endpoint, row.Secrets)
+		report(err)
+		return resealed
+	})
 }
