@@ -30,6 +30,7 @@ type connections struct {
 	log           *slog.Logger
 
 	pushSecret func(ship.ConnectionID) string
+	oldSecrets func(ship.ConnectionID) []string // of pushes
 
 	lists  *otter.Cache[ship.Tenant, []*carrier.Carrier]
 	opened *otter.Cache[openedKey, *carrier.Carrier]
@@ -61,6 +62,7 @@ func newConnections(c Config) connections {
 		urls:          c.URLs,
 		observe:       c.Observe,
 		pushSecret:    c.PushSecret,
+		oldSecrets:    c.OldPushSecrets,
 		log:           cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 
 		lists: otter.Must(&otter.Options[ship.Tenant, []*carrier.Carrier]{
@@ -167,6 +169,9 @@ func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, cre
 	opening := carrier.Opening{Credentials: credentials, BaseURL: base, Live: t.Livemode}
 	if s.pushSecret != nil {
 		opening.PushSecret = s.pushSecret(id)
+	}
+	if s.oldSecrets != nil {
+		opening.OldPushSecrets = s.oldSecrets(id)
 	}
 	return s.openAt(t, spec, opening, id)
 }

@@ -58,6 +58,8 @@ type Config struct {
 	// PushSecret returns the secret that a carrier's pushes over a connection
 	// are verified with; may be nil.
 	PushSecret func(ship.ConnectionID) string
+	// OldPushSecrets returns those that it had before; may be nil.
+	OldPushSecrets func(ship.ConnectionID) []string
 }
 
 // Observe returns the function that is called after every call over a tenant's

@@ -61,6 +61,8 @@ func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, 
 		Observe:       c.observe,
 		Log:           log,
 		PushSecret:    c.pushSecret,
+
+		OldPushSecrets: c.oldSecrets,
 	}), nil
 }
 
@@ -70,7 +72,8 @@ type carriers struct {
 	traffic *carrierkit.Traffic
 	observe account.Observe // nil observes nothing
 
-	pushSecret func(ship.ConnectionID) string // nil where nothing is pushed
+	pushSecret func(ship.ConnectionID) string   // nil where nothing is pushed
+	oldSecrets func(ship.ConnectionID) []string // of pushes, likewise
 }
 
 // OpenConnections is OpenAccounts for the commands that purchase with connections.

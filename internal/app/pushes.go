@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/config"
@@ -10,12 +11,24 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// signingKey returns the operator's key, or the installation's own.
-func signingKey(ctx context.Context, cfg config.Config, st *store.Store) ([]byte, error) {
-	if cfg.SigningKey != nil {
-		return cfg.SigningKey, nil
+// signingKeys returns the operator's keys, or the installation's own. The first
+// signs, all verify.
+func signingKeys(ctx context.Context, cfg config.Config, st *store.Store) ([][]byte, error) {
+	own, err := st.SigningKey(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return st.SigningKey(ctx)
+	if len(cfg.SigningKeys) == 0 {
+		return [][]byte{own}, nil
+	}
+
+	keys := slices.Clone(cfg.SigningKeys)
+	for i, key := range keys {
+		if key == nil {
+			keys[i] = own
+		}
+	}
+	return keys, nil
 }
 
 // pushBase returns where carriers reach the service: at its public address, or
@@ -36,12 +49,12 @@ func PushAddress(ctx context.Context, cfg config.Config, id ship.ConnectionID) (
 	}
 	defer st.Close()
 
-	key, err := signingKey(ctx, cfg, st)
+	keys, err := signingKeys(ctx, cfg, st)
 	if err != nil {
 		return "", "", err
 	}
 	if _, err := st.FindConnection(ctx, id); err != nil {
 		return "", "", err
 	}
-	return pushBase(cfg) + tracking.PushPath(key, id), tracking.PushSecret(key, id), nil
+	return pushBase(cfg) + tracking.PushPath(keys[0], id), tracking.PushSecret(keys[0], id), nil
 }

@@ -94,7 +94,7 @@ const eraseMargin = 5 * time.Second
 // newServices builds all services. recorded is called when one of them has
 // recorded an event.
 func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger, recorded func()) (services, error) {
-	key, err := signingKey(ctx, cfg, st)
+	keys, err := signingKeys(ctx, cfg, st)
 	if err != nil {
 		return services{}, err
 	}
@@ -127,7 +127,13 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Wrap:  carrierkit.Recorder,
 			Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
 		}),
-		pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) },
+		pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(keys[0], id) },
+		oldSecrets: func(id ship.ConnectionID) (secrets []string) {
+			for _, key := range keys[1:] {
+				secrets = append(secrets, tracking.PushSecret(key, id))
+			}
+			return secrets
+		},
 	}
 	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
 		return services{}, err
@@ -151,7 +157,8 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	}
 	quotes := quoting.New(quoting.Config{
 		Accounts:       sellers,
-		SigningKey:     key,
+		SigningKey:     keys[0],
+		OldSigningKeys: keys[1:],
 		SoftDeadline:   cfg.QuoteTimeout,
 		QuoteLife:      cfg.QuoteCache,
 		QuoteLifeToBuy: cfg.QuoteCacheToBuy,
@@ -161,7 +168,8 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		Store:          st,
 		Accounts:       sellers,
 		Quoting:        quotes,
-		SigningKey:     key,
+		SigningKey:     keys[0],
+		OldSigningKeys: keys[1:],
 		BaseURL:        baseURL,
 		EventsRecorded: recorded,
 		Log:            log,
@@ -188,7 +196,8 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			SandboxStep:    cfg.SandboxStep,
 			EventsRecorded: recorded,
 			Log:            log,
-			Key:            key,
+			Key:            keys[0],
+			OldKeys:        keys[1:],
 			PagesFor:       cfg.TrackingPagesFor,
 			PushBase:       pushBase(cfg),
 			Unmapped:       calls.unmapped,

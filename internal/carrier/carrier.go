@@ -91,9 +91,7 @@ func Open(spec Spec, opening Opening) (*Carrier, error) {
 
 	// The driver's error may repeat a credential, so it is redacted too.
 	secrets := spec.secrets(opening.Credentials)
-	if opening.PushSecret != "" {
-		secrets = append(secrets, opening.PushSecret)
-	}
+	secrets = append(secrets, opening.PushSecrets()...)
 	driver, err := spec.Open(opening)
 	if err != nil {
 		return nil, (&Carrier{spec: spec, secrets: secrets}).explain(err, ship.Internal)

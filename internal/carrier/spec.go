@@ -50,7 +50,19 @@ type Opening struct {
 	BaseURL     string // of the carrier's API, without a slash at its end
 	Live        bool   // what is bought costs money
 	PushSecret  string // 32 characters that verify the carrier's pushes, where we choose them
-	Via         Doer
+	// OldPushSecrets verify the pushes of subscriptions that were made before
+	// PushSecret was changed.
+	OldPushSecrets []string
+	Via            Doer
+}
+
+// PushSecrets returns the secrets that verify a push, the present one first;
+// none if pushes are not verified.
+func (o Opening) PushSecrets() []string {
+	if o.PushSecret == "" {
+		return nil
+	}
+	return append([]string{o.PushSecret}, o.OldPushSecrets...)
 }
 
 // A Mark is the colours of a carrier's mark, as CSS has them.

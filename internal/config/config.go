@@ -59,7 +59,7 @@ type Config struct {
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
 	FontDir       string
-	SigningKey    []byte   // nil means the installation's own
+	SigningKeys   [][]byte // the first signs, all verify; nil is the installation's own, and so is none
 	SecretKeys    [][]byte // the first encrypts, all decrypt; none means the installation's own
 	SecretKeyFile string   // where SecretKeys were read from if SECRET_KEY is empty
 	SecretKMS     []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
@@ -168,7 +168,7 @@ func read(e *env) Config {
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "interval between two steps of a simulated parcel; 0 advances parcels only on request"),
 
 		FontDir:       get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),
-		SigningKey:    get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; generated and stored in the database if empty"),
+		SigningKeys:   get(e, "SIGNING_KEY", "", list(signingKey), "secret that signs rate ids, label links, links to tracking pages and addresses of pushes, at least 32 bytes as base64; generated and stored in the database if empty. To rotate it, put the new key before the old one, separated by a comma; database is the one in the database"),
 		SecretKeys:    get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live carrier connections require it, SECRET_KEY_FILE or SECRET_KMS. To rotate it, put the new key before the old one, separated by a comma. If empty, test credentials and webhook secrets are encrypted with a key that is stored in the same database"),
 		SecretKeyFile: get(e, "SECRET_KEY_FILE", "", text, "file with the value of SECRET_KEY, made by waybill secret-key create; read at the start, and only if SECRET_KEY is empty"),
 		SecretKMS:     get(e, "SECRET_KMS", "", list(kmsAddress), "key in a key management service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To rotate it, put the new key before the old one, separated by a comma. Only SECRET_KEY if empty"),

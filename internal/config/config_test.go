@@ -34,8 +34,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if c.QuoteTimeout != 4*time.Second || c.PurchaseTimeout != 20*time.Second || c.SandboxStep != 30*time.Second {
 		t.Errorf("waits are quote %s, purchase %s, sandbox step %s", c.QuoteTimeout, c.PurchaseTimeout, c.SandboxStep)
 	}
-	if c.Listen != "127.0.0.1:8080" || c.MetricsListen != "127.0.0.1:9090" || c.TraceEndpoint != "" || c.SigningKey != nil {
-		t.Errorf("listen %q, metrics %q, traces %q, key %v", c.Listen, c.MetricsListen, c.TraceEndpoint, c.SigningKey)
+	if c.Listen != "127.0.0.1:8080" || c.MetricsListen != "127.0.0.1:9090" || c.TraceEndpoint != "" || c.SigningKeys != nil {
+		t.Errorf("listen %q, metrics %q, traces %q, key %v", c.Listen, c.MetricsListen, c.TraceEndpoint, c.SigningKeys)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestSettingsAreRead(t *testing.T) {
 	c, err := config.Load(lookup(map[string]string{
 		"DATABASE_URL": database, "LISTEN": ":0", "METRICS_LISTEN": "off", "BASE_URL": "https://ship.example.com/",
 		"TRUSTED_PROXIES": "10.1.2.3/8, 192.0.2.7", "LOG_LEVEL": "debug", "LOG_FORMAT": "TEXT", "SANDBOX_STEP": "0s",
-		"SIGNING_KEY": base64.StdEncoding.EncodeToString([]byte(key)), "RATE_LIMIT": "0",
+		"SIGNING_KEY": base64.StdEncoding.EncodeToString([]byte(key)) + ", database", "RATE_LIMIT": "0",
 		"SECRET_KEY":             base64.StdEncoding.EncodeToString([]byte("new"+key)) + ", " + base64.StdEncoding.EncodeToString([]byte(key)),
 		"WEBHOOK_ALLOW_NETWORKS": "10.1.2.3/16", "WEBHOOK_ALLOW_LOOPBACK": "on",
 	}))
@@ -61,8 +61,8 @@ func TestSettingsAreRead(t *testing.T) {
 	if len(c.SecretKeys) != 2 || string(c.SecretKeys[0]) != "new"+key || len(c.WebhookNetworks) != 1 || c.WebhookNetworks[0].String() != "10.1.0.0/16" || !c.WebhookLoopback {
 		t.Errorf("%d secret keys, networks %v, loopback %t", len(c.SecretKeys), c.WebhookNetworks, c.WebhookLoopback)
 	}
-	if string(c.SigningKey) != key || c.SandboxStep != 0 || c.RateLimit != 0 {
-		t.Errorf("key %q, step %s, rate %d", c.SigningKey, c.SandboxStep, c.RateLimit)
+	if len(c.SigningKeys) != 2 || string(c.SigningKeys[0]) != key || c.SigningKeys[1] != nil || c.SandboxStep != 0 || c.RateLimit != 0 {
+		t.Errorf("keys %q, step %s, rate %d", c.SigningKeys, c.SandboxStep, c.RateLimit)
 	}
 }
 

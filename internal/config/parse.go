@@ -248,6 +248,14 @@ func key(s string) ([]byte, error) {
 	return decoded, nil
 }
 
+// signingKey parses a key, or the word for the one in the database, which is nil.
+func signingKey(s string) ([]byte, error) {
+	if s == "database" {
+		return nil, nil
+	}
+	return key(s)
+}
+
 func kmsAddress(s string) (string, error) {
 	if s == LocalKeys {
 		return s, nil

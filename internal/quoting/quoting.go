@@ -26,8 +26,10 @@ type Service struct {
 type Config struct {
 	// Accounts are the carriers that are asked.
 	Accounts carrier.Accounts
-	// SigningKey signs the tokens of rates.
-	SigningKey []byte
+	// SigningKey signs the tokens of rates. What an old key signed is still
+	// valid.
+	SigningKey     []byte
+	OldSigningKeys [][]byte
 	// SoftDeadline is after how long rates are answered with what is there;
 	// zero means DefaultSoftDeadline.
 	SoftDeadline time.Duration
@@ -65,7 +67,7 @@ func New(c Config) *Service {
 
 	return &Service{
 		accounts:     c.Accounts,
-		signer:       seal.NewSigner(c.SigningKey),
+		signer:       seal.NewSigner(c.SigningKey, c.OldSigningKeys...),
 		softDeadline: c.SoftDeadline,
 		policy:       c.Policy,
 		cache:        newQuoteCache(c.QuoteLife, lifeToBuy),

@@ -5,21 +5,27 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // A Signer signs claims that a client keeps and brings back, so that nothing
 // need be stored. The claims can be read by anybody who has the token.
-type Signer struct{ key []byte }
+type Signer struct {
+	keys [][]byte // the first signs, all verify
+}
 
-// NewSigner returns a signer with the key.
-func NewSigner(key []byte) Signer { return Signer{key} }
+// NewSigner returns a signer with the key. What was signed with an old key is
+// still verified.
+func NewSigner(key []byte, old ...[]byte) Signer {
+	return Signer{append([][]byte{key}, old...)}
+}
 
 // Sign returns a token of the claims and their signature. The purpose keeps
 // tokens of one kind from passing as another.
 func (s Signer) Sign(purpose string, claims any) string {
 	data, _ := json.Marshal(claims) // strings and numbers always encode
-	return base64.RawURLEncoding.EncodeToString(data) + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, data))
+	return base64.RawURLEncoding.EncodeToString(data) + "." + base64.RawURLEncoding.EncodeToString(mac(s.keys[0], purpose, data))
 }
 
 // Verify reads what Sign returned into claims. It reports false if the token is
@@ -27,15 +33,19 @@ func (s Signer) Sign(purpose string, claims any) string {
 func (s Signer) Verify(purpose, token string, claims any) bool {
 	body, signature, ok := strings.Cut(token, ".")
 	data, dataErr := base64.RawURLEncoding.DecodeString(body)
-	mac, macErr := base64.RawURLEncoding.DecodeString(signature)
-	if !ok || dataErr != nil || macErr != nil || !hmac.Equal(mac, s.mac(purpose, data)) {
+	given, givenErr := base64.RawURLEncoding.DecodeString(signature)
+	if !ok || dataErr != nil || givenErr != nil {
 		return false
 	}
-	return json.Unmarshal(data, claims) == nil
+
+	isSigned := slices.ContainsFunc(s.keys, func(key []byte) bool {
+		return hmac.Equal(given, mac(key, purpose, data))
+	})
+	return isSigned && json.Unmarshal(data, claims) == nil
 }
 
-func (s Signer) mac(purpose string, data []byte) []byte {
-	h := hmac.New(sha256.New, s.key)
+func mac(key []byte, purpose string, data []byte) []byte {
+	h := hmac.New(sha256.New, key)
 	h.Write([]byte(purpose))
 	h.Write([]byte{0})
 	h.Write(data)

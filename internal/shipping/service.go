@@ -91,6 +91,7 @@ type Config struct {
 	Quoting        *quoting.Service // with the same accounts
 	Labels         *label.Renderer
 	SigningKey     []byte
+	OldSigningKeys [][]byte // what they signed is still valid
 	BaseURL        string
 	Waits          Waits
 	EventsRecorded func() // called after events are recorded; nil tells nobody
@@ -106,6 +107,16 @@ type Config struct {
 	// Exchanged is told what was said to a carrier to buy, look up or void a
 	// label, without secrets. It may not wait. Nil tells nobody.
 	Exchanged func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange)
+}
+
+// referenceKey returns the key that references are made with: the oldest that is
+// configured. The reference of an attempt must stay the same while a new key is
+// introduced, because the carrier is asked for it again.
+func referenceKey(c Config) []byte {
+	if len(c.OldSigningKeys) > 0 {
+		return c.OldSigningKeys[len(c.OldSigningKeys)-1]
+	}
+	return c.SigningKey
 }
 
 // renderedBytes bounds the memory that rendered labels take.
@@ -128,8 +139,8 @@ func New(c Config) *Service {
 		accounts:       c.Accounts,
 		quoting:        c.Quoting,
 		labels:         c.Labels,
-		key:            c.SigningKey,
-		links:          seal.NewSigner(c.SigningKey),
+		key:            referenceKey(c),
+		links:          seal.NewSigner(c.SigningKey, c.OldSigningKeys...),
 		baseURL:        c.BaseURL,
 		waits:          c.Waits,
 		eventsRecorded: c.EventsRecorded,

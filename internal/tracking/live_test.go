@@ -74,6 +74,7 @@ func newLiveBench(t *testing.T, name string) liveBench {
 	key := []byte(pushKey)
 	b.carrier, err = carrier.Open(spec, carrier.Opening{
 		Credentials: standIns[name].given, BaseURL: server.URL + path.Path, Live: true, Via: carriertest.Via(t), PushSecret: tracking.PushSecret(key, id),
+		OldPushSecrets: []string{tracking.PushSecret([]byte(oldPushKey), id)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +87,14 @@ func newLiveBench(t *testing.T, name string) liveBench {
 // pushKey is the key from which push addresses and their secrets are derived.
 const pushKey = "0123456789abcdef0123456789abcdef"
 
+// oldPushKey is the key before that.
+const oldPushKey = "fedcba9876543210fedcba9876543210"
+
 // another returns the service in another copy of the program.
 func (b liveBench) another() *tracking.Service {
 	return tracking.New(tracking.Config{
 		Specs: all.Specs,
-		Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Key: []byte(pushKey),
+		Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Key: []byte(pushKey), OldKeys: [][]byte{[]byte(oldPushKey)},
 		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return b.carrier, nil },
 		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) {
 			return []*carrier.Carrier{b.carrier}, nil

@@ -46,6 +46,30 @@ func newPageSeal(key []byte) pageSeal {
 	return pageSeal{block: block, macKey: secret[32:]}
 }
 
+// pageSeals are the keys of addresses: the first writes, all read.
+type pageSeals []pageSeal
+
+func newPageSeals(keys [][]byte) pageSeals {
+	seals := make(pageSeals, len(keys))
+	for i, key := range keys {
+		seals[i] = newPageSeal(key)
+	}
+	return seals
+}
+
+func (p pageSeals) path(page Page) string { return p[0].path(page) }
+
+// read reads the token of a path; ship.NotFound if it was made with none of the
+// keys.
+func (p pageSeals) read(token string) (Page, error) {
+	for _, seal := range p {
+		if page, err := seal.read(token); err == nil {
+			return page, nil
+		}
+	}
+	return Page{}, errNoParcelPage
+}
+
 // mac returns the first bytes of an address. They are also the initialization
 // vector of its encryption, so no two addresses look alike.
 func (p pageSeal) mac(plain []byte) []byte {

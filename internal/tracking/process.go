@@ -235,7 +235,7 @@ func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded deco
 	if err != nil {
 		return decodedPush{}, err
 	}
-	header := replaceInHeader(push.Header, secretMark, PushSecret(s.key, push.Connection))
+	header := replaceInHeader(push.Header, secretMark, PushSecret(s.keys[0], push.Connection))
 	content, err := connection.DecodePush(header, push.Body)
 	return newDecodedPush(content, push.Tenant, connection.Spec().Name), err
 }

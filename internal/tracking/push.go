@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,10 @@ func pushToken(key []byte, purpose string, id ship.ConnectionID) string {
 // Admits checks whether an address accepts pushes; the error is ship.NotFound
 // if the token does not belong to the connection.
 func (s *Service) Admits(id ship.ConnectionID, token string) error {
-	if !hmac.Equal([]byte(token), []byte(pushToken(s.key, "push address", id))) {
+	isKnown := slices.ContainsFunc(s.keys, func(key []byte) bool {
+		return hmac.Equal([]byte(token), []byte(pushToken(key, "push address", id)))
+	})
+	if !isKnown {
 		return ship.Errorf(ship.NotFound, "no such address")
 	}
 	return nil
@@ -115,7 +119,9 @@ func (s *Service) Receive(ctx context.Context, arrival Arrival) error {
 		return ship.Coded(ship.Invalid, "body_too_large", "a push without a signature may have at most %d bytes", MaxUnverified)
 	}
 
-	push.Header = replaceInHeader(push.Header, PushSecret(s.key, push.Connection), secretMark)
+	for _, key := range s.keys {
+		push.Header = replaceInHeader(push.Header, PushSecret(key, push.Connection), secretMark)
+	}
 	return s.intake.add(ctx, push)
 }
 

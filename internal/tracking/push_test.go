@@ -129,3 +129,42 @@ func TestAPushWithoutASignatureIsSmallAndSoonGone(t *testing.T) {
 		t.Errorf("a large unsigned push: %v", err)
 	}
 }
+
+// A carrier goes on pushing to the address, and with the secret, that it was
+// given before the key was rotated.
+func TestPushesSurviveTheRotationOfTheKey(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	sh := b.buy(t)
+	old := tracking.PushSecret([]byte(oldPushKey), b.carrier.Connection)
+	path := tracking.PushPath([]byte(oldPushKey), b.carrier.Connection)
+	if err := b.Admits(b.carrier.Connection, path[strings.LastIndexByte(path, '/')+1:]); err != nil {
+		t.Errorf("the old address: %v", err)
+	}
+	arrival, err := b.Inspect(t.Context(), b.carrier.Connection, http.Header{"Credential": {old}}, upsPush(sh.Purchase.TrackingNumber))
+	if err != nil || !arrival.Verified {
+		t.Fatalf("verified %t, %v", arrival.Verified, err)
+	}
+	if err := b.Receive(t.Context(), arrival); err != nil {
+		t.Fatal(err)
+	}
+	if n, text := b.stored(t); n != 1 || strings.Contains(text, old) {
+		t.Errorf("%d pushes are stored as %s", n, text)
+	}
+	time.Sleep(10 * time.Millisecond)
+	b.hear(t)
+	b.want(t, string(sh.ID), ship.OutForDelivery, 3)
+
+	// A key that was removed proves nothing.
+	gone := tracking.PushSecret([]byte("abcdefabcdefabcdefabcdefabcdefab"), b.carrier.Connection)
+	if arrival, err := b.Inspect(t.Context(), b.carrier.Connection, http.Header{"Credential": {gone}}, upsPush(sh.Purchase.TrackingNumber)); err != nil || arrival.Verified {
+		t.Errorf("a removed key: verified %t, %v", arrival.Verified, err)
+	}
+
+	usps := newLiveBench(t, "usps")
+	sh = usps.buy(t)
+	usps.push(t, tracking.PushSecret([]byte(oldPushKey), usps.carrier.Connection), sh.Purchase.TrackingNumber, "OF")
+	time.Sleep(10 * time.Millisecond)
+	usps.hear(t)
+	usps.want(t, string(sh.ID), ship.OutForDelivery, 3)
+}

@@ -22,8 +22,8 @@ type Service struct {
 	notify      func() // called after events are recorded
 	log         *slog.Logger
 
-	key        []byte // of push addresses
-	pages      pageSeal
+	keys       [][]byte // of push addresses; the first is used for new ones
+	pages      pageSeals
 	pagesFor   time.Duration // how long addresses of pages work after the delivery; 0 for good
 	clock      func() time.Time
 	pushBase   string // address that carriers reach the service at; empty if they cannot
@@ -53,7 +53,8 @@ type Config struct {
 	EventsRecorded func()        // called after events are recorded; may be nil
 	Log            *slog.Logger
 
-	Key []byte // of push addresses and tracking pages
+	Key     []byte   // of push addresses and tracking pages
+	OldKeys [][]byte // addresses that were made with them still work
 	// PagesFor is how long the address of a tracking page works after the
 	// delivery; 0 sets no end.
 	PagesFor time.Duration
@@ -95,8 +96,8 @@ func New(c Config) *Service {
 		sandboxStep: c.SandboxStep,
 		notify:      c.EventsRecorded,
 		log:         c.Log,
-		key:         c.Key,
-		pages:       newPageSeal(c.Key),
+		keys:        append([][]byte{c.Key}, c.OldKeys...),
+		pages:       newPageSeals(append([][]byte{c.Key}, c.OldKeys...)),
 		pagesFor:    c.PagesFor,
 		clock:       c.Clock,
 		pushBase:    c.PushBase,

@@ -60,7 +60,7 @@ func hasAbility(connection *carrier.Carrier, ability string) bool {
 // for the parcels that are not subscribed to, as the carrier has it.
 func (s *Service) subscribe(ctx context.Context, connection *carrier.Carrier, watch store.Watch) (int, error) {
 	now := time.Now().UTC()
-	to := s.pushBase + PushPath(s.key, watch.Connection)
+	to := s.pushBase + PushPath(s.keys[0], watch.Connection)
 	batch := connection.Spec().SubscribeBatch
 
 	// A batch of zero means that one subscription covers the whole account.

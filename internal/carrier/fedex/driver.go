@@ -22,8 +22,9 @@ type driver struct {
 	via     carrier.Doer
 	ship    *project
 	track   *project // the same as ship if there is only one
-	// pushSecret is the security token of the portal's webhook.
-	pushSecret string
+	// pushSecrets are the security tokens of the portal's webhook, the present
+	// one first.
+	pushSecrets []string
 
 	live bool // what is bought costs money
 
@@ -38,13 +39,13 @@ type driver struct {
 func open(opening carrier.Opening) (carrier.Driver, error) {
 	credentials := opening.Credentials
 	d := &driver{
-		base:       opening.BaseURL,
-		account:    digits(credentials["account_number"]),
-		hub:        digits(credentials["ground_economy_hub"]),
-		via:        opening.Via,
-		ship:       newProject(credentials["client_id"], credentials["client_secret"]),
-		pushSecret: opening.PushSecret,
-		live:       opening.Live,
+		base:        opening.BaseURL,
+		account:     digits(credentials["account_number"]),
+		hub:         digits(credentials["ground_economy_hub"]),
+		via:         opening.Via,
+		ship:        newProject(credentials["client_id"], credentials["client_secret"]),
+		pushSecrets: opening.PushSecrets(),
+		live:        opening.Live,
 	}
 	if len(d.account) != 9 {
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "must be 9 digits"}})

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,13 +61,16 @@ func (r *completeResult) number() string {
 	return r.TrackingNumber
 }
 
-// isSigned reports whether the signature is that of the body.
+// isSigned reports whether the signature is that of the body. Without a token
+// none is.
 func (d *driver) isSigned(signature string, body []byte) bool {
-	if d.pushSecret == "" {
-		return false // anybody could sign with an empty token
-	}
+	return slices.ContainsFunc(d.pushSecrets, func(secret string) bool {
+		return isSignedWith(secret, signature, body)
+	})
+}
 
-	mac := hmac.New(sha256.New, []byte(d.pushSecret))
+func isSignedWith(secret, signature string, body []byte) bool {
+	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write(body) // never fails
 	want := mac.Sum(nil)
 

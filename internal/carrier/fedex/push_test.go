@@ -21,12 +21,15 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const pushSecret = "Wb7dQ2mKx9TzRfYc4LhNsPgVjE3uAo6i"
+const (
+	pushSecret    = "Wb7dQ2mKx9TzRfYc4LhNsPgVjE3uAo6i"
+	oldPushSecret = "Wb7oldQ2mKx9TzRfYc4LhNsPgVjE3uAo"
+)
 
 // listener returns a driver that receives pushes.
 func listener(t testing.TB, secret string) *carrier.Carrier {
 	t.Helper()
-	c, err := carrier.Open(fedex.Spec, carrier.Opening{Credentials: credentials(), BaseURL: fedex.Spec.TestURL, PushSecret: secret})
+	c, err := carrier.Open(fedex.Spec, carrier.Opening{Credentials: credentials(), BaseURL: fedex.Spec.TestURL, PushSecret: secret, OldPushSecrets: []string{oldPushSecret}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +59,7 @@ func TestSignedPushesAreHeardAndOthersAreNot(t *testing.T) {
 		want   ship.Kind
 	}{
 		"signed":                {signed(pushSecret, pushed), pushed, ""},
+		"signed as before":      {signed(oldPushSecret, pushed), pushed, ""},
 		"signed in hexadecimal": {http.Header{"Fdx-Signature": {hex.EncodeToString(mac(pushSecret, pushed))}}, pushed, ""},
 		"with blanks around":    {http.Header{"Fdx-Signature": {" " + base64.StdEncoding.EncodeToString(mac(pushSecret, pushed)) + " "}}, pushed, ""},
 		"another token":         {signed("another", pushed), pushed, ship.Forbidden},

@@ -15,10 +15,10 @@ import (
 // driver is one UPS account.
 type driver struct {
 	id, secret, account string
-	pushSecret          string // that pushes carry; if empty, they are not verified
-	live                bool   // what is bought costs money
-	base                string // of the API
-	tokens              string // address of the token request
+	pushSecrets         []string // pushes carry one of them; if there is none, they are not verified
+	live                bool     // what is bought costs money
+	base                string   // of the API
+	tokens              string   // address of the token request
 	via                 carrier.Doer
 	token               *carrierkit.Token
 }
@@ -30,15 +30,15 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	}
 
 	return &driver{
-		id:         strings.TrimSpace(opening.Credentials["client_id"]),
-		secret:     strings.TrimSpace(opening.Credentials["client_secret"]),
-		account:    account,
-		pushSecret: opening.PushSecret,
-		live:       opening.Live,
-		base:       opening.BaseURL,
-		tokens:     strings.TrimSuffix(opening.BaseURL, "/api") + "/security/v1/oauth/token",
-		via:        opening.Via,
-		token:      carrierkit.NewToken(),
+		id:          strings.TrimSpace(opening.Credentials["client_id"]),
+		secret:      strings.TrimSpace(opening.Credentials["client_secret"]),
+		account:     account,
+		pushSecrets: opening.PushSecrets(),
+		live:        opening.Live,
+		base:        opening.BaseURL,
+		tokens:      strings.TrimSuffix(opening.BaseURL, "/api") + "/security/v1/oauth/token",
+		via:         opening.Via,
+		token:       carrierkit.NewToken(),
 	}, nil
 }
 

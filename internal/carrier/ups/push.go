@@ -20,8 +20,8 @@ const pushLimit = 1 << 20
 // secret.
 func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {
 	// Without a secret a push is accepted, but only as a reason to ask.
-	verified := d.pushSecret != ""
-	if verified && !hasCredential(header, d.pushSecret) {
+	verified := len(d.pushSecrets) > 0
+	if verified && !hasCredential(header, d.pushSecrets) {
 		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not contain this connection's credential")
 	}
 
@@ -51,16 +51,18 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 	return push, nil
 }
 
-// hasCredential reports whether a push has the credential, in a header of that
-// name or as an authorization of any scheme.
-func hasCredential(header http.Header, secret string) bool {
+// hasCredential reports whether a push has one of the secrets, in the header
+// Credential or as an authorization of any scheme.
+func hasCredential(header http.Header, secrets []string) bool {
 	_, token, _ := strings.Cut(header.Get("Authorization"), " ")
 
 	// All places are compared, in constant time, so that the duration does not
 	// reveal where the credential was or how much of it matched.
 	found := 0
 	for _, given := range []string{header.Get("Credential"), header.Get("Authorization"), token} {
-		found |= subtle.ConstantTimeCompare([]byte(given), []byte(secret))
+		for _, secret := range secrets {
+			found |= subtle.ConstantTimeCompare([]byte(given), []byte(secret))
+		}
 	}
 	return found == 1
 }

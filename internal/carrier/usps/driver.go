@@ -20,7 +20,9 @@ type driver struct {
 	crid, mid, manifestMID       string
 	account                      string
 	contract                     bool // quote by the account's own agreement
-	alertEmail, pushSecret       string
+	alertEmail                   string
+	pushSecret                   string   // of new subscriptions
+	pushSecrets                  []string // that verify pushes
 	via                          carrier.Doer
 
 	access  *carrierkit.Token
@@ -40,6 +42,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		account:      credentials["account_number"],
 		alertEmail:   credentials["alert_email"],
 		pushSecret:   opening.PushSecret,
+		pushSecrets:  opening.PushSecrets(),
 		via:          opening.Via,
 		access:       carrierkit.NewToken(),
 		payment:      carrierkit.NewToken(),

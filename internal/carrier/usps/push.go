@@ -77,13 +77,15 @@ func (n notification) signedPayload() string {
 // isSigned reports whether the signature is valid. Without a secret none is.
 func (d *driver) isSigned(signature, timestamp, payload string) bool {
 	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(signature))
-	if err != nil || d.pushSecret == "" {
+	if err != nil {
 		return false
 	}
 
 	// The comparison takes constant time, so that its duration says nothing
 	// about the expected signature.
-	mac := hmac.New(sha256.New, []byte(d.pushSecret))
-	mac.Write([]byte(timestamp + payload))
-	return hmac.Equal(mac.Sum(nil), given)
+	return slices.ContainsFunc(d.pushSecrets, func(secret string) bool {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write([]byte(timestamp + payload))
+		return hmac.Equal(mac.Sum(nil), given)
+	})
 }
