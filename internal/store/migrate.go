@@ -196,9 +196,11 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
 // use (they halve the queue's rate), and lets both roles use the queue; which
-// migrations it has had, they may only read. What is granted is not granted
-// again: that would touch the catalogue at every start, and two copies that do
-// so at once fail.
+// migrations it has had, they may only read. A tenant's transaction sees and adds
+// the jobs of its own tenant alone. The policies are not forced on the owner,
+// because River's migrations change rows. What is granted is not granted again:
+// that would touch the catalogue at every start, and two copies that do so at once
+// fail.
 const sqlPrepareQueue = `
 DO $$
 DECLARE t regclass;
@@ -220,6 +222,13 @@ BEGIN
     GRANT USAGE ON SEQUENCE river_job_id_seq TO waybill_sys, waybill_app;
     GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
     GRANT SELECT ON river_queue TO waybill_app;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = 'river_job'::regclass AND polname = 'tenant') THEN
+    CREATE POLICY tenant ON river_job TO waybill_app USING (
+      args->>'account' = (SELECT account_text(nullif(current_setting('waybill.account', true), '')::uuid))
+      AND (args->>'livemode')::boolean = (SELECT nullif(current_setting('waybill.livemode', true), '')::boolean));
+    CREATE POLICY system ON river_job TO waybill_sys USING (true);
+    ALTER TABLE river_job ENABLE ROW LEVEL SECURITY;
   END IF;
 END $$`
 

@@ -277,7 +277,7 @@ func TestAJobCommitsWithItsRow(t *testing.T) {
 	sh := shipmentOf(f.tenant, "o")
 	enqueue := func(fail error) error {
 		return f.InTx(t.Context(), f.tenant, func(tx *store.Store) error {
-			if err := tx.Enqueue(t.Context(), job.SettlePurchase{Shipment: sh.ID}, time.Minute); err != nil {
+			if err := tx.Enqueue(t.Context(), job.SettlePurchase{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, time.Minute); err != nil {
 				return err
 			}
 			return fail
