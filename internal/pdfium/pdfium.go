@@ -322,11 +322,12 @@ func (c *caller) drawPage(document uint64, index int, size Page, use func(*image
 	// checked before they are used on our side.
 	buffer := c.call("FPDFBitmap_GetBuffer", bitmap)
 	stride := c.call("FPDFBitmap_GetStride", bitmap)
-	if c.err != nil || buffer == 0 || stride < width || stride > 2*maxPixels {
+	length, plausible := bitmapLength(stride, width, height)
+	if c.err != nil || buffer == 0 || !plausible {
 		return false
 	}
 
-	pixels, ok := c.instance.Memory().Read(uint32(buffer), uint32(stride*height))
+	pixels, ok := c.instance.Memory().Read(uint32(buffer), length)
 	if !ok {
 		return false
 	}
@@ -339,4 +340,15 @@ func (c *caller) drawPage(document uint64, index int, size Page, use func(*image
 	c.call("FPDFBitmap_Destroy", bitmap)
 	c.call("FPDF_ClosePage", page)
 	return c.err == nil
+}
+
+// bitmapLength returns how many bytes the rows of a bitmap take, and whether the
+// stride is one that PDFium chooses: rows begin at multiples of four bytes. With a
+// larger one the product could exceed 32 bits, and a part of the bitmap would pass
+// as the whole. A page has at most maxPixels, so that what is left always fits.
+func bitmapLength(stride, width, height uint64) (length uint32, plausible bool) {
+	if stride < width || stride > width+3 {
+		return 0, false
+	}
+	return uint32(stride * height), true
 }

@@ -144,3 +144,25 @@ func TestAnIdleEngineHoldsNothing(t *testing.T) {
 		t.Error("the module is kept while idle")
 	}
 }
+
+// The module runs what a file may have taken over: a stride whose product with the
+// height does not fit into 32 bits must not pass as a small bitmap.
+func TestAStrideThatTheModuleInventsIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		stride, width, height uint64
+		want                  uint32
+	}{
+		{stride: 100, width: 100, height: 200, want: 20_000},
+		{stride: 12, width: 10, height: 1600, want: 19_200},
+		{stride: 4, width: 1, height: maxPixels, want: 4 * maxPixels},
+		{stride: 9, width: 10, height: 1600},
+		{stride: 14, width: 10, height: 1600},
+		{stride: 1 << 22, width: 10, height: 1 << 10},
+		{stride: 1<<32 - 1, width: 10, height: 1600},
+	} {
+		length, plausible := bitmapLength(tc.stride, tc.width, tc.height)
+		if length != tc.want || plausible != (tc.want > 0) {
+			t.Errorf("a stride of %d for %d x %d: %d bytes, %t", tc.stride, tc.width, tc.height, length, plausible)
+		}
+	}
+}
