@@ -50,6 +50,12 @@ func TestEveryRouteSetsTheSecurityHeaders(t *testing.T) {
 				if got := header.Get("Cache-Control"); got != "no-store" && (!cacheable[pattern] || w.Code != http.StatusOK) {
 					t.Errorf("%s answers %d with Cache-Control %q", pattern, w.Code, got)
 				}
+				if got := header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || !strings.Contains(got, "frame-ancestors 'none'") {
+					t.Errorf("%s answers %d with Content-Security-Policy %q", pattern, w.Code, got)
+				}
+				if got := header.Get("Referrer-Policy"); got != "no-referrer" {
+					t.Errorf("%s answers %d with Referrer-Policy %q", pattern, w.Code, got)
+				}
 				if got := header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
 					t.Errorf("%s answers %d with Strict-Transport-Security %q", pattern, w.Code, got)
 				}

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,10 +77,12 @@ func otpauth(issuer, email string, seed []byte) string {
 	return "otpauth://totp/" + url.PathEscape(issuer+":"+email) + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
-// Recovery codes: 80 random bits each, in groups that can be read aloud.
+// Recovery codes: 120 random bits each, in groups that can be read aloud. With so
+// many bits a plain hash is enough: nobody finds a code by trying.
 const (
 	recoveryCodes = 10
-	recoverySize  = 10
+	recoverySize  = 15
+	recoveryGroup = 4 // characters
 )
 
 var recoveryText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
@@ -90,7 +93,12 @@ func newRecoveryCodes(p ship.PersonID) (codes []string, hashes [][]byte) {
 		var secret [recoverySize]byte
 		rand.Read(secret[:]) // never fails
 		text := recoveryText.EncodeToString(secret[:])
-		codes = append(codes, text[:4]+"-"+text[4:8]+"-"+text[8:12]+"-"+text[12:])
+
+		var groups []string
+		for group := range slices.Chunk([]byte(text), recoveryGroup) {
+			groups = append(groups, string(group))
+		}
+		codes = append(codes, strings.Join(groups, "-"))
 		hashes = append(hashes, recoveryHash(p, text))
 	}
 	return codes, hashes

@@ -133,7 +133,7 @@ func TestARecoveryCodeIsGoodOnceAndTold(t *testing.T) {
 	f := newFixture(t)
 	ada := f.setUp(t)
 	_, codes := f.withTOTP(t, ada)
-	if len(codes) != recoveryCodes || len(codes[0]) != 19 {
+	if len(codes) != recoveryCodes || len(codes[0]) != len("XXXX-XXXX-XXXX-XXXX-XXXX-XXXX") {
 		t.Fatalf("codes %v", codes)
 	}
 	others := []string{f.pending(t), f.pending(t), f.pending(t)}

@@ -36,6 +36,12 @@ func TestEveryPageSetsTheSecurityHeaders(t *testing.T) {
 		if got := header.Get("Cache-Control"); got != "no-store" && !(mayBeKept && w.Code == http.StatusOK) {
 			t.Errorf("%s answers %d with Cache-Control %q", name, w.Code, got)
 		}
+		if got := header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || !strings.Contains(got, "frame-ancestors") {
+			t.Errorf("%s answers %d with Content-Security-Policy %q", name, w.Code, got)
+		}
+		if got := header.Get("Referrer-Policy"); got == "" {
+			t.Errorf("%s answers %d without a Referrer-Policy", name, w.Code)
+		}
 		if got := header.Get("Strict-Transport-Security"); got != "" {
 			t.Errorf("%s over http answers with Strict-Transport-Security %q", name, got)
 		}
