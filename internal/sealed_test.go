@@ -103,6 +103,8 @@ var byteColumns = map[string]string{
 	"exports.subject_hash":           "a keyed hash",
 	"account_logos.image":            "a picture",
 	"api_keys.key_hash":              "a hash",
+	"audit_anchors.hash":             "a hash",
+	"audit_chain.hash":               "a hash",
 	"auth_flows.token_hash":          "a hash",
 	"carrier_exchanges.exchange":     "requests without their secrets",
 	"pushes.body":                    "as the carrier sent it, without the secret",

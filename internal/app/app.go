@@ -206,6 +206,7 @@ func (a *App) buildWorker() error {
 	for range pushLoops {
 		a.addLoop("process carrier pushes", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
 	}
+	a.addLoop("chain the audit log", a.store.ChainAudit, chainBusy, chainIdle)
 	findEvery := min(findOpenEvery, a.cfg.SettleAfter/4)
 	a.addLoop("find open purchases", func(ctx context.Context) (int, error) {
 		return 0, a.services.shipping.FindOpen(ctx)

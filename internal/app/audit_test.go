@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -129,11 +130,20 @@ func TestReadsAndRefusalsOfKeysAreInTheAuditLog(t *testing.T) {
 		}
 	}
 
+	// The worker chains what was written while it runs.
+	chained := 0
+	conn := storetest.Conn(t, url)
+	for range 200 {
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_chain").Scan(&chained); err != nil || chained > 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+
 	// What is left is written when the service stops.
 	if err := a.stop(); err != nil {
 		t.Error(err)
 	}
-	conn := storetest.Conn(t, url)
 	found := auditRows(t, conn)
 	for name, want := range map[string]auditRow{
 		"shipment.listed":               {Count: 1},
@@ -150,6 +160,17 @@ func TestReadsAndRefusalsOfKeysAreInTheAuditLog(t *testing.T) {
 	}
 	if limited > 0 && found["key.denied rate_limited"].Count != limited {
 		t.Errorf("%d requests over the limit are recorded as %+v", limited, found["key.denied rate_limited"])
+	}
+
+	// What was written last is chained at the next start.
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	verified, err := st.VerifyAudit(t.Context(), time.Now())
+	if err != nil || verified.Entries == 0 || len(verified.Breaks) > 0 {
+		t.Errorf("the chain: %+v, %v", verified, err)
 	}
 
 	var entries int

@@ -123,6 +123,8 @@ const (
 	restoreEvery = 15 * time.Second
 	sweepSignIns = 10 * time.Minute
 	forgetEvery  = 15 * time.Second
+	chainBusy    = 50 * time.Millisecond
+	chainIdle    = time.Second
 )
 
 // loops returns what every copy does beside requests and jobs.

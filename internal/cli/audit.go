@@ -20,6 +20,9 @@ const (
 // The changes of all others are recorded as the operator's.
 var unaudited = map[string]string{
 	"waybill account list":       looks,
+	"waybill audit prune":        "what it dropped is in audit_anchors, with the time; no account's settings change",
+	"waybill audit stream":       looks,
+	"waybill audit verify":       looks,
 	"waybill connection certify": "what it buys is in its report, and voided; nothing of an account changes",
 	"waybill connection check":   looks,
 	"waybill connection fields":  looks,

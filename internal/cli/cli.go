@@ -101,6 +101,7 @@ func newRoot(s Streams) *cobra.Command {
 		c.trackingCommand(),
 		c.routingCommand(),
 		c.rateSheetCommand(),
+		c.auditCommand(),
 		c.doctorCommand(),
 		c.healthCommand(),
 		c.restoredCommand(),

@@ -18,11 +18,11 @@ import (
 
 // reviewed are the unique indexes that do not begin with the account: what
 // they hold is made here at random, so a clash tells nobody anything.
-var reviewed = []string{"api_keys_key_hash_key", "events_pkey", "invitations_token_hash_key"}
+var reviewed = []string{"api_keys_key_hash_key", "audit_chain_position_key", "events_pkey", "invitations_token_hash_key"}
 
 // accountWide are the tables whose rows are of an account in both modes: the
 // account alone is their fence.
-var accountWide = []string{"account_logos", "audit_log", "invitations", "members"}
+var accountWide = []string{"account_logos", "audit_anchors", "audit_chain", "audit_log", "audit_pending", "invitations", "members"}
 
 // runAsOwner are the functions that run as the tables' owner, whoever calls
 // them: they check their arguments, and TestTheServingLoginOwnsNothing attacks
@@ -163,6 +163,16 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillFacts(t, f, sh)
 	fillBatches(t, f, tenant)
 	fillErasures(t, f, tenant, sh)
+
+	// Entries of the audit log are pending until they are chained.
+	for _, sql := range []string{
+		"INSERT INTO audit_chain (account_id, number, entry_id, hash) VALUES ($1, 1, gen_random_uuid(), '') ON CONFLICT DO NOTHING",
+		"INSERT INTO audit_anchors (account_id, number, hash) VALUES ($1, 0, '') ON CONFLICT DO NOTHING",
+	} {
+		if _, err := f.owner.Exec(ctx, sql, [16]byte(tenant.Account.Raw())); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func fillErasures(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {

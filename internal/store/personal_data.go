@@ -87,6 +87,9 @@ var PersonalData = []PersonalColumns{
 	{"auth_flows", []string{"token_hash", "kind", "data"}, DataMember, ""},
 	{"sign_in_throttles", []string{"subject_hash"}, DataMember, ""},
 
+	{"audit_chain", []string{"hash"}, DataNone, "hashes over entries"},
+	{"audit_anchors", []string{"hash"}, DataNone, "hashes over entries"},
+	{"audit_streams", []string{"name"}, DataNone, "names that the operator chose"},
 	{"instance", []string{"cell", "signing_key"}, DataNone, ""},
 	{"partition_rules", []string{"parent", "period", "storage"}, DataNone, ""},
 	{"shards", []string{"cell"}, DataNone, ""},
