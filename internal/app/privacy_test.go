@@ -27,6 +27,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // The canaries: every personal field of the test has one of these in it.
@@ -54,6 +55,9 @@ type privacyWorld struct {
 	db     *pgx.Conn
 	logs   string
 	signs  []byte
+
+	columns int // that were searched the last time
+	answers int // of the API that were read afterwards
 }
 
 func newPrivacyWorld(t *testing.T) (*privacyWorld, map[string]ship.ConnectionID) {
@@ -165,6 +169,7 @@ func (w *privacyWorld) holding() []string {
 		w.Fatalf("%d columns, %v", len(columns), err)
 	}
 
+	w.columns = len(columns)
 	partition := regexp.MustCompile(`_[0-9]{4,8}$`)
 	var found []string
 	for _, c := range columns {
@@ -359,6 +364,13 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 	if text, _ := w.do(http.StatusOK, "GET", "/v1/shipments/"+other["id"].(string), ""); !strings.Contains(text, "Ada Lovelace") {
 		t.Errorf("another person was erased too: %s", text)
 	}
+	proving.Report(t, "security.json", nil, map[string]any{
+		"planted": len(erased) + 1, // columns, and the recovery log
+		"columns": w.columns,
+		"answers": w.answers,
+		"files":   3, // metrics, logs, the recovery log
+		"found":   len(w.holding()),
+	})
 }
 
 // uploadBatch stores a file with a line that was bought and one that was not.
@@ -416,6 +428,7 @@ func (w *privacyWorld) checkNothing(ids, numbers, bodies map[string]string, batc
 	if n := w.count("SELECT count(*) FROM batch_rows WHERE state = 'skipped'"); n != 1 {
 		w.Errorf("%d lines are skipped, want the one that was not bought", n)
 	}
+	w.answers = len(answers)
 	for where, text := range answers {
 		if hasCanary([]byte(text)) {
 			w.Errorf("%s: %s in %s", where, canary.FindString(text), text)

@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/site"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A row says what a route answers to a person who is allowed to use it: for
@@ -230,7 +231,8 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 			actions[rt.Method+" "+rt.Path] = rt.Action
 		}
 	}
-	other := b.things(b.account("Elsewhere"))
+	elsewhere := b.account("Elsewhere")
+	other := belongings{account: elsewhere.ID, things: b.things(elsewhere)}
 	rows := slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.ends(), b.ends()) })
 	for _, r := range rows {
@@ -240,6 +242,7 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 			continue
 		}
 		delete(actions, r.route)
+		tried.requests++
 		w := b.send("", r.path(b.owner.ID, nil), r.form)
 		asked := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), `action="/app/login"`) // holds the form until afterwards
 		if !asked && (w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/app/login")) {
@@ -253,6 +256,19 @@ func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
 		t.Errorf("%s has no row", route)
 	}
 	tried.judge(t)
+	proving.Report(t, "security.json", nil, map[string]any{
+		"routes":        len(rows),
+		"permissions":   len(member.Permissions()),
+		"probes":        tried.requests,
+		"linksAndForms": tried.links,
+		"leaks":         proving.Failures(t),
+	})
+}
+
+// belongings are the objects of an account.
+type belongings struct {
+	account ship.AccountID
+	things  map[string]string
 }
 
 // trials counts what the walk over the routes has tried.
@@ -262,6 +278,8 @@ type trials struct {
 	allowed map[member.Action]int
 	denied  map[member.Action]int
 	links   int
+
+	requests int
 }
 
 func newTrials(routes []site.Route) *trials {
@@ -315,10 +333,8 @@ func (c *trials) checkLeads(t testing.TB, route string, role member.Role, page s
 // judge reports permissions that nobody was allowed or that nobody was denied.
 func (c *trials) judge(t testing.TB) {
 	t.Helper()
-	requests := 0
 	for _, permission := range member.Permissions() {
 		action := permission.Action
-		requests += c.allowed[action] + c.denied[action]
 		if c.allowed[action] == 0 {
 			t.Errorf("%s was allowed to nobody", action)
 		}
@@ -329,11 +345,10 @@ func (c *trials) judge(t testing.TB) {
 	if c.links < 1000 {
 		t.Errorf("only %d links and forms were found in the pages", c.links)
 	}
-	t.Logf("%d permissions, %d requests, %d links and forms", len(member.Permissions()), requests, c.links)
 }
 
 // row tries one route as one role.
-func (b *bench) row(r row, role member.Role, action member.Action, other map[string]string, tried *trials) {
+func (b *bench) row(r row, role member.Role, action member.Action, other belongings, tried *trials) {
 	b.Helper()
 	own := map[string]string{}
 	if r.id != "" {
@@ -346,6 +361,7 @@ func (b *bench) row(r row, role member.Role, action member.Action, other map[str
 	} else {
 		tried.allowed[action]++
 	}
+	tried.requests++
 	w := b.send(role, r.path(b.owner.ID, own), r.form)
 	if w.Code == http.StatusOK {
 		tried.checkLeads(b, r.route, role, w.Body.String())
@@ -358,10 +374,37 @@ func (b *bench) row(r row, role member.Role, action member.Action, other map[str
 			b.Errorf("%s as %s has an address without an account", r.route, role)
 		}
 	}
+	if r.ends() == 0 {
+		b.elsewhere(r, role, own, other, tried)
+	}
 	if r.other == 0 {
 		return
 	}
-	if w := b.send(role, r.path(b.owner.ID, other), r.form); w.Code != foreign {
+	tried.requests++
+	if w := b.send(role, r.path(b.owner.ID, other.things), r.form); w.Code != foreign {
 		b.Errorf("%s as %s with the other account's: %d, want %d", r.route, role, w.Code, foreign)
+	}
+}
+
+// elsewhere tries the route in places where the objects are not: in the live mode
+// of the account, and in another account, whose member the person is not.
+func (b *bench) elsewhere(r row, role member.Role, own map[string]string, other belongings, tried *trials) {
+	b.Helper()
+	if !strings.Contains(r.route, "{account}") {
+		return
+	}
+	live := func(path string) string { return strings.Replace(path, "/test", "/live", 1) }
+
+	tried.requests++
+	w := b.send(role, live(r.path(b.owner.ID, own)), r.form)
+	if w.Code >= http.StatusInternalServerError || r.other != 0 && w.Code < http.StatusBadRequest {
+		b.Errorf("%s as %s in live mode, with an object of test mode: %d", r.route, role, w.Code)
+	}
+
+	for _, path := range []string{r.path(other.account, other.things), live(r.path(other.account, other.things))} {
+		tried.requests++
+		if w := b.send(role, path, r.form); w.Code != http.StatusNotFound && w.Code != http.StatusForbidden {
+			b.Errorf("%s as %s in an account of others: %d", r.route, role, w.Code)
+		}
 	}
 }

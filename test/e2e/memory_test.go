@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/sheet"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // The most memory that one request may take, in MiB.
@@ -86,6 +87,8 @@ func TestNoRequestTakesMuchMemory(t *testing.T) {
 	for i := range 100 {
 		walk.sendJSON(api.Operation{Method: http.MethodPost, Path: "/v1/shipments"}, "the largest order", []byte(largestOrder(i)))
 	}
+	requests := len(walk.raises)
+	most := slices.MaxFunc(walk.raises, func(a, b raise) int { return cmp.Compare(a.mib, b.mib) })
 	walk.limit = maxListRaise
 	for _, path := range []string{"/v1/shipments?limit=100", "/v1/events?limit=100", "/v1/rate-sheets", "/v1/rate-sheets/" + sheetName, "/v1/routing"} {
 		walk.get(path)
@@ -95,6 +98,17 @@ func TestNoRequestTakesMuchMemory(t *testing.T) {
 	}
 	walk.sendForm(web.Form{Path: "/app/{account}/{mode}/routing/backtest"}, "large orders", hostileForm{"application/x-www-form-urlencoded", []byte("which=published&last=1000")})
 	t.Logf("%d requests in %s; the most memory was taken by %s", len(walk.raises), time.Since(start).Round(time.Second), walk.most())
+	mostOfLists := slices.MaxFunc(walk.raises[requests:], func(a, b raise) int { return cmp.Compare(a.mib, b.mib) })
+	proving.Report(t, "security.json", nil, map[string]any{
+		"requests":     requests,
+		"mostMiB":      proving.Round(most.mib),
+		"mostBy":       most.name,
+		"limitMiB":     maxRaise,
+		"lists":        len(walk.raises) - requests,
+		"listMiB":      proving.Round(mostOfLists.mib),
+		"listBy":       mostOfLists.name,
+		"listLimitMiB": maxListRaise,
+	})
 }
 
 // memoryWalk sends requests and measures what they take.
@@ -116,9 +130,9 @@ type raise struct {
 
 // most names the requests that took the most memory.
 func (w *memoryWalk) most() string {
-	slices.SortFunc(w.raises, func(a, b raise) int { return int(b.mib*100) - int(a.mib*100) })
+	sorted := slices.SortedFunc(slices.Values(w.raises), func(a, b raise) int { return cmp.Compare(b.mib, a.mib) })
 	var list []string
-	for _, taken := range w.raises[:min(8, len(w.raises))] {
+	for _, taken := range sorted[:min(8, len(sorted))] {
 		list = append(list, fmt.Sprintf("%s (%.0f MiB)", taken.name, taken.mib))
 	}
 	return strings.Join(list, ", ")

@@ -13,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
@@ -85,15 +86,66 @@ var others = map[string]func(h holdings) (param, body string){
 // lists are the operations that must not show anything of another tenant.
 var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports"}
 
+// A stranger is a key that reaches for what belongs to another tenant.
+type stranger struct {
+	name  string
+	key   string
+	scope string // "*" for all
+	live  bool
+}
+
+// mayCall reports whether the scope of the stranger's key allows the operation.
+func (s stranger) mayCall(op operation) bool {
+	return s.scope == "*" || op.scope == "" || op.scope == s.scope
+}
+
+// strangersTo returns keys of another account, and of the account's own live mode.
+// The proof has one of each scope, in both modes.
+func strangersTo(w *world, own, other string) (list []stranger) {
+	w.t.Helper()
+	scopes := []string{"*"}
+	if os.Getenv("PROVE") != "" {
+		scopes = account.Scopes
+	}
+	for _, scope := range scopes {
+		live := []string{"--scopes", scope, "--live"}
+		list = append(list,
+			stranger{"another account", w.key(other, "--scopes", scope), scope, false},
+			stranger{"the same account's live mode", w.key(own, live...), scope, true},
+		)
+		if os.Getenv("PROVE") != "" {
+			list = append(list, stranger{"another account's live mode", w.key(other, live...), scope, true})
+		}
+	}
+	return list
+}
+
 func TestNobodyReachesAnothersThings(t *testing.T) {
 	w := newWorld(t)
 	url, _ := w.serve("SANDBOX_STEP=0")
-	mineID, testKey := w.account("mine")
-	_, otherKey := w.account("theirs")
-	liveKey := w.key(mineID, "--live")
-	mine := hold(t, url, testKey)
+	other, _ := w.account("theirs") // which has nothing
+	mine, key := w.account("mine")
+	probes := reachFor(t, url, key, strangersTo(w, mine, other))
+	if os.Getenv("PROVE") != "" {
+		second, key := w.account("second")
+		probes += reachFor(t, url, key, strangersTo(w, second, other))
+	}
+	proving.Report(t, "security.json", nil, map[string]any{"operations": len(operations(t)), "probes": probes, "leaks": proving.Failures(t)})
+}
 
-	for name, key := range map[string]string{"another account": otherKey, "the same account's live mode": liveKey} {
+// reachFor has the strangers reach for the things of the key's tenant, and returns
+// how many requests that took.
+func reachFor(t *testing.T, url, key string, strangers []stranger) (probes int) {
+	t.Helper()
+	mine := hold(t, url, key)
+	probe := func(method, path, key, body string) (int, []byte) {
+		t.Helper()
+		probes++
+		resp, answer := call(t, method, url+path, key, body)
+		return resp.StatusCode, answer
+	}
+
+	for _, by := range strangers {
 		for _, op := range operations(t) {
 			reach, known := others[op.id]
 			if !known {
@@ -104,31 +156,36 @@ func TestNobodyReachesAnothersThings(t *testing.T) {
 				continue
 			}
 			param, body := reach(mine)
-			resp, answer := call(t, op.method, url+op.fill(param), key, body)
+			status, answer := probe(op.method, op.fill(param), by.key, body)
 			want := http.StatusNotFound
-			if key == liveKey && strings.HasPrefix(op.path, "/v1/sandbox/") {
-				want = http.StatusForbidden // no live key may
+			if !by.mayCall(op) || by.live && strings.HasPrefix(op.path, "/v1/sandbox/") { // no live key may
+				want = http.StatusForbidden
 			}
-			if resp.StatusCode != want {
-				t.Errorf("%s by %s answers %d, want %d: %s", op.id, name, resp.StatusCode, want, answer)
+			if status != want {
+				t.Errorf("%s by %s with the scope %s answers %d, want %d: %s", op.id, by.name, by.scope, status, want, answer)
 			}
 		}
-		if resp, _ := call(t, "GET", url+"/v1/tracking/"+mine.shipment, key, ""); resp.StatusCode != http.StatusNotFound {
-			t.Errorf("tracking by shipment id by %s answers %d", name, resp.StatusCode)
+
+		status, _ := probe("GET", "/v1/tracking/"+mine.shipment, by.key, "")
+		if status != http.StatusNotFound && (status != http.StatusForbidden || by.scope == "*") {
+			t.Errorf("tracking by shipment id by %s answers %d", by.name, status)
 		}
 		for _, path := range lists {
-			resp, answer := call(t, "GET", url+path, key, "")
+			status, answer := probe("GET", path, by.key, "")
 			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
-			if resp.StatusCode != http.StatusOK || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export}, isShown) {
-				t.Errorf("%s of %s answers %d and shows %s", path, name, resp.StatusCode, answer)
+			isDenied := status == http.StatusForbidden && by.scope != "*"
+			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export}, isShown) {
+				t.Errorf("%s of %s answers %d and shows %s", path, by.name, status, answer)
 			}
 		}
 	}
+
 	// Nothing of all that changed anything.
-	resp, answer := call(t, "GET", url+"/v1/shipments/"+mine.shipment, testKey, "")
-	if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"labelStatus":"ready"`) || !strings.Contains(string(answer), `"status":"label_generated"`) {
+	status, answer := probe("GET", "/v1/shipments/"+mine.shipment, key, "")
+	if status != http.StatusOK || !strings.Contains(string(answer), `"labelStatus":"ready"`) || !strings.Contains(string(answer), `"status":"label_generated"`) {
 		t.Errorf("afterwards mine is %s", answer)
 	}
+	return probes
 }
 
 // hold makes one of everything that has an id.
@@ -304,5 +361,5 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 		}
 		tried += allowed[op.id] + denied[op.id]
 	}
-	t.Logf("%d operations, %d scopes: %d requests", len(operations(t)), len(account.Scopes), tried)
+	proving.Report(t, "security.json", nil, map[string]any{"operations": len(operations(t)), "scopes": len(account.Scopes), "probes": tried, "leaks": proving.Failures(t)})
 }

@@ -24,12 +24,13 @@ import (
 type world struct {
 	t        *testing.T
 	database string
+	stderr   io.Writer // of servers
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	needBinary(t)
-	return &world{t: t, database: storetest.URL(t)}
+	return &world{t: t, database: storetest.URL(t), stderr: os.Stderr}
 }
 
 func root(t *testing.T) string {
@@ -95,7 +96,7 @@ func (w *world) serve(env ...string) (url string, pid int) {
 	_ = l.Close()
 	cmd := exec.Command(binary(w.t), "serve")
 	cmd.Env = w.env(append(env, "LISTEN="+addr)...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = w.stderr
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}

@@ -107,6 +107,16 @@ func Report(t *testing.T, name string, change func(*Proof), figures map[string]a
 	}
 }
 
+// Failures is 0 as long as the test has found nothing wrong, for tests that do not
+// count what they find.
+func Failures(t *testing.T) int {
+	t.Helper()
+	if t.Failed() {
+		return 1
+	}
+	return 0
+}
+
 // Round rounds to one decimal.
 func Round(x float64) float64 { return math.Round(x*10) / 10 }
 
