@@ -55,7 +55,7 @@ func chooseAccount(ctx context.Context, accounts *account.Service, id string) (s
 
 func (c *cli) accountCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "account", Short: "Create, update and list accounts", Args: requireSubcommand, RunE: showHelp}
-	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand())
+	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand(), c.accountSignInCommand())
 	return cmd
 }
 

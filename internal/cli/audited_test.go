@@ -74,6 +74,7 @@ func (a *audits) steps(t *testing.T) []change {
 	return []change{
 		{"account create", "account.made", "", words("--name", "Acme")},
 		{"account update", "settings.changed", "", words("--currency", "EUR")},
+		{"account sign-in", "sign_in_policy.changed", "", words("--two-factor", "owner, developer")},
 		{"key create", "key.made", "live", words("--live", "--daily-limit", "500")},
 		{"key revoke", "key.revoked", "live", on("key")},
 		{"connection add", "connection.made", "live", words("--live", "--carrier", "acme", "--set", "account_number=A1", "--set-file", "client_secret="+secretFile(t, secret))},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/cli"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -125,5 +126,29 @@ func TestMemberAddGivesNothingToWhoeverHasNotProvedTheAddress(t *testing.T) {
 	}
 	if list, err := people.Accounts(t.Context(), owner); err != nil || len(list) != 3 {
 		t.Errorf("the accounts of the victim are %v: %v", list, err)
+	}
+}
+
+func TestAccountSignInShowsAndChangesWhatIsRequired(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.must(t, "account", "create", "--name", "Acme")
+	for _, step := range []struct{ flag, want string }{
+		{"", "two-factor: none\n"},
+		{"--two-factor=developer, owner", "two-factor: owner, developer\n"},
+		{"", "two-factor: owner, developer\n"},
+		{"--two-factor=all", "two-factor: owner, developer, shipper, viewer\n"},
+		{"--two-factor=none", "two-factor: none\n"},
+	} {
+		args := []string{"account", "sign-in"}
+		if step.flag != "" {
+			args = append(args, step.flag)
+		}
+		if got := s.must(t, args...); got != step.want {
+			t.Errorf("account sign-in %s prints %q", step.flag, got)
+		}
+	}
+	if _, _, err := s.run(t, "account", "sign-in", "--two-factor", "boss"); ship.CodeOf(err) != "validation_failed" {
+		t.Errorf("an unknown role: %v", err)
 	}
 }

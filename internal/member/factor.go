@@ -103,6 +103,9 @@ func (s *Service) ConfirmTOTP(ctx context.Context, a Actor, token, code string) 
 		if _, err := tx.TakeCeremony(ctx, hash, kindTOTP, s.clock()); err != nil {
 			return err
 		}
+		if err := s.proveFirstFactor(ctx, tx, a); err != nil {
+			return err
+		}
 		if err := tx.SetTOTP(ctx, a.Person.ID, ceremony.Data, step); err != nil {
 			return err
 		}
@@ -178,11 +181,14 @@ func (s *Service) lockActor(ctx context.Context, tx *store.Store, a Actor) (stor
 	}
 
 	now := s.clock()
-	_, err = tx.SessionRole(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
+	session, standing, err := tx.SessionIn(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
 		return person, notSignedIn()
 	}
-	return person, err
+	if err != nil {
+		return person, err
+	}
+	return person, s.requireOwnFactor(ctx, tx, session, standing)
 }
 
 // normalizeCode removes the spaces with which codes are shown and typed.

@@ -79,6 +79,9 @@ func (s *Service) AddPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (
 		if err := spendCeremony(ctx, tx, in.Token, ceremony); err != nil {
 			return err
 		}
+		if err := s.proveFirstFactor(ctx, tx, a); err != nil {
+			return err
+		}
 		return tx.AddPasskey(ctx, row)
 	})
 	return passkeyOf(row), err

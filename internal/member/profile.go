@@ -108,7 +108,7 @@ func (s *Service) SetPassword(ctx context.Context, a Actor, password string) (Si
 		if _, err := tx.EndSessions(ctx, a.Person.ID, a.Session); err != nil {
 			return err
 		}
-		out.Expires, err = tx.RenewSession(ctx, a.Person.ID, a.Session, tokenHash, s.clock())
+		out.Expires, err = tx.RenewSession(ctx, a.Person.ID, a.Session, tokenHash, s.clock(), false)
 		return err
 	})
 	if err != nil {

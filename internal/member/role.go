@@ -170,11 +170,17 @@ type Actor struct {
 	Session    ship.SessionID
 	From       Origin
 	FreshUntil time.Time // until when a step-up is not needed
-	operator   bool
-	key        ship.KeyID // of a program
-	keyName    string
-	holdsLink  bool // and has proved nothing else
-	now        time.Time
+
+	// SecondFactor reports that the person has proved a second factor in this
+	// session.
+	SecondFactor bool
+
+	missing   error // what the session lacks to reach the account; nil if nothing
+	operator  bool
+	key       ship.KeyID // of a program
+	keyName   string
+	holdsLink bool // and has proved nothing else
+	now       time.Time
 }
 
 // Operator returns the actor of the operators' commands: whoever can read the
@@ -205,13 +211,24 @@ func (a Actor) Can(action Action) bool { return a.Role.Can(action) }
 // Fresh reports whether the actor has signed in or stepped up lately.
 func (a Actor) Fresh() bool { return a.operator || a.now.Before(a.FreshUntil) }
 
+// Admitted returns nil if the session reaches the account. It is ship.Forbidden
+// with the code "second_factor_required" if the account requires a second factor
+// that was not proved.
+func (a Actor) Admitted() error { return a.missing }
+
+// isOwn reports whether the action is about the person themselves, and shows and
+// changes nothing of an account.
+func (a Action) isOwn() bool { return a == ViewSelf || a == ManageSelf || a == ManageOwnSecrets }
+
 // Allow returns nil if the actor may do the action now. Otherwise it returns
 // ship.Forbidden with the code "not_allowed", or "step_up_required" if a fresh
-// sign-in is all that is missing.
+// sign-in is all that is missing, or what Admitted returns.
 func (a Actor) Allow(action Action) error {
 	switch {
 	case !a.Can(action):
 		return notAllowed()
+	case a.missing != nil && !action.isOwn():
+		return a.missing
 	case action.NeedsStepUp() && !a.Fresh():
 		return ship.Coded(ship.Forbidden, "step_up_required", "confirm your identity to continue")
 	}

@@ -73,7 +73,7 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 	}
 
 	session := found.Session
-	if found.Role == "" {
+	if found.Standing.Role == "" {
 		if account == "" {
 			return Actor{}, notSignedIn()
 		}
@@ -93,30 +93,33 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 	return Actor{
 		Person:     personOf(found.Person),
 		Account:    account,
-		Role:       Role(found.Role),
+		Role:       Role(found.Standing.Role),
 		Session:    session.ID,
 		From:       from,
 		FreshUntil: session.ProvedAt.Add(freshDuration),
+		missing:    missingProof(session, found.Standing),
 		now:        now,
+
+		SecondFactor: provesSecondFactor(session, found.Standing),
 	}, nil
 }
 
-// Recheck returns nil if the actor's session goes on and their role in the
-// account still allows the action. It is for what lasts longer than a request,
+// Recheck returns nil if the actor's session goes on, still meets what the
+// account requires, and their role in it allows the action. It is for what lasts longer than a request,
 // and does not count as use of the session.
 func (s *Service) Recheck(ctx context.Context, a Actor, action Action) error {
 	now := s.clock()
-	role, err := s.store.SessionRole(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
+	session, standing, err := s.store.SessionIn(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
 		return notSignedIn()
 	}
 	if err != nil {
 		return err
 	}
-	if !Role(role).Can(action) {
+	if !Role(standing.Role).Can(action) {
 		return notAllowed()
 	}
-	return nil
+	return missingProof(session, standing)
 }
 
 func notSignedIn() error {

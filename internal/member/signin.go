@@ -197,6 +197,8 @@ func (s *Service) startSession(ctx context.Context, person store.Person, start s
 		CreatedAt: now,
 		ProvedAt:  now,
 		ExpiresAt: now.Add(sessionLifetime),
+
+		SecondFactor: isSecondFactor(start.method),
 	}
 	if !start.provedAt.IsZero() {
 		row.ProvedAt = earlier(now, start.provedAt)

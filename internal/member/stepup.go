@@ -60,7 +60,7 @@ func (s *Service) renewSession(ctx context.Context, a Actor, method string, fini
 			}
 		}
 
-		if out.Expires, err = tx.RenewSession(ctx, a.Person.ID, a.Session, hash, s.clock()); err != nil {
+		if out.Expires, err = tx.RenewSession(ctx, a.Person.ID, a.Session, hash, s.clock(), isSecondFactor(method)); err != nil {
 			return err
 		}
 		return s.auditAll(ctx, tx, a, Entry{

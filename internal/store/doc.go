@@ -11,8 +11,9 @@
 //     jobs.go (the queue).
 //   - Accounts and people: accounts.go, account_logos.go, api_keys.go,
 //     connections.go, sealed_secrets.go, members.go, people.go, invitations.go,
-//     passkeys.go, sessions.go, sign_in_ceremonies.go, sign_in_throttles.go,
-//     audit.go, audited_changes.go, audit_chain.go and audit_verify.go.
+//     passkeys.go, sessions.go, sign_in_policies.go, sign_in_ceremonies.go,
+//     sign_in_throttles.go, audit.go, audited_changes.go, audit_chain.go and
+//     audit_verify.go.
 //   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
 //     settled, moved), grouped_writes.go (many in one transaction),
 //     grouped_inserts.go, grouped_settlements.go, purchase_attempts.go, orphaned_labels.go, charges.go, spending.go,

@@ -181,7 +181,7 @@ func TestASessionRemembersWhereItWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, err := f.SessionByHash(t.Context(), s.Hash, "", now(), now().Add(-time.Hour))
-	if err != nil || fmt.Sprint(in.Session.Addr) != "192.0.2.7" || !in.Session.SeenAt.Equal(at) || in.Role != "owner" || in.Person.Email != members[0].Person.Email {
+	if err != nil || fmt.Sprint(in.Session.Addr) != "192.0.2.7" || !in.Session.SeenAt.Equal(at) || in.Standing.Role != "owner" || in.Person.Email != members[0].Person.Email {
 		t.Errorf("session %+v: %v", in, err)
 	}
 	if _, err := f.SessionByHash(t.Context(), s.Hash, "", now().Add(2*time.Hour), now()); ship.KindOf(err) != ship.NotFound {

@@ -66,7 +66,7 @@ var PersonalData = []PersonalColumns{
 	{"exports", []string{"subject_hash"}, DataHashed, "whose data was exported, for comparison"},
 	{"exports", []string{"encrypted_subject", "encrypted_file"}, DataEncrypted, "for seven days at most; an erasure deletes all files of the account"},
 
-	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency"}, DataAccount, "name and default sender"},
+	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency", "two_factor_roles"}, DataAccount, "name and default sender"},
 	{"account_logos", []string{"image_hash", "image"}, DataAccount, ""},
 	{"api_keys", []string{"key_hash", "hint", "name", "scopes", "networks", "daily_limit_currency"}, DataAccount, ""},
 	{"boxes", []string{"name", "unit"}, DataAccount, ""},

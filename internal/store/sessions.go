@@ -24,13 +24,15 @@ type Session struct {
 	ProvedAt  time.Time // when the person last authenticated
 	SeenAt    time.Time
 	ExpiresAt time.Time
+
+	SecondFactor bool // the person has proved one in this session
 }
 
 const sqlAddSession = `
 INSERT INTO sessions (id, token_hash, person_id, current_account_id, method, remote_address, user_agent,
-  created_at, authenticated_at, last_seen_at, expires_at)
+  created_at, authenticated_at, last_seen_at, expires_at, second_factor)
 VALUES (@id, @hash, @person, @account, @method, @address, @agent,
-  @at, @proved, @at, @expires)`
+  @at, @proved, @at, @expires, @second_factor)`
 
 // AddSession stores a new session.
 func (s *Store) AddSession(ctx context.Context, n Session) error {
@@ -45,12 +47,14 @@ func (s *Store) AddSession(ctx context.Context, n Session) error {
 		"at":      n.CreatedAt,
 		"proved":  n.ProvedAt,
 		"expires": n.ExpiresAt,
+
+		"second_factor": n.SecondFactor,
 	})
 	return err
 }
 
 const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.remote_address, s.user_agent,
-  s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at`
+  s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at, s.second_factor`
 
 // scanSession reads sessionColumns. Further columns come after them.
 func scanSession(r pgx.Row, further ...any) (Session, error) {
@@ -58,7 +62,7 @@ func scanSession(r pgx.Row, further ...any) (Session, error) {
 	var address *netip.Addr
 	targets := []any{
 		&session.ID, &session.Person, &session.Account, &session.Method, &address, &session.Agent,
-		&session.CreatedAt, &session.ProvedAt, &session.SeenAt, &session.ExpiresAt,
+		&session.CreatedAt, &session.ProvedAt, &session.SeenAt, &session.ExpiresAt, &session.SecondFactor,
 	}
 	err := r.Scan(append(targets, further...)...)
 
@@ -70,23 +74,40 @@ func scanSession(r pgx.Row, further ...any) (Session, error) {
 	return session, err
 }
 
-// A SignedIn is a session with its person and their role in one account.
+// A SignedIn is a session with its person and their standing in one account.
 type SignedIn struct {
-	Session Session
-	Person  Person // without secrets
-	Role    string // in the account that was asked for; empty if they are not a member of it
+	Session  Session
+	Person   Person // without secrets
+	Standing Standing
+}
+
+// A Standing is what a person is in an account, and what the account requires of
+// the session.
+type Standing struct {
+	Role                 string // empty if they are not a member of the account
+	RequiresSecondFactor bool   // of members with the role
+	HasSecondFactor      bool   // the person has an authenticator or a passkey
+}
+
+// standingColumns are read to standingTargets.
+const standingColumns = `coalesce(m.role, ''), coalesce(m.role = ANY (a.two_factor_roles), false),
+  p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)`
+
+func standingTargets(standing *Standing) []any {
+	return []any{&standing.Role, &standing.RequiresSecondFactor, &standing.HasSecondFactor}
 }
 
 // sqlSessionByHash returns the session with an empty role if its person is not a
 // member of the account.
 const sqlSessionByHash = `
-SELECT ` + sessionColumns + `, p.email, p.email_verified_at, p.name, p.created_at, coalesce(m.role, '')
+SELECT ` + sessionColumns + `, p.email, p.email_verified_at, p.name, p.created_at, ` + standingColumns + `
 FROM sessions s
 JOIN people p ON p.id = s.person_id
 LEFT JOIN members m ON m.account_id = coalesce(@account, s.current_account_id) AND m.person_id = s.person_id
+LEFT JOIN accounts a ON a.id = m.account_id
 WHERE s.token_hash = @hash AND s.expires_at > @now AND s.last_seen_at > @idle`
 
-// SessionByHash returns the session of a token, with the person's role in the
+// SessionByHash returns the session of a token, with the person's standing in the
 // account, or in the one they used last if account is empty. It is ship.NotFound
 // if the session is over or was last seen before idle.
 func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.AccountID, now, idle time.Time) (SignedIn, error) {
@@ -99,8 +120,9 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.A
 
 	var person Person
 	var verified *time.Time
-	var role string
-	session, err := scanSession(row, &person.Email, &verified, &person.Name, &person.CreatedAt, &role)
+	var standing Standing
+	further := []any{&person.Email, &verified, &person.Name, &person.CreatedAt}
+	session, err := scanSession(row, append(further, standingTargets(&standing)...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return SignedIn{}, ship.Errorf(ship.NotFound, "no such session")
 	}
@@ -109,27 +131,30 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, account ship.A
 	person.ID = session.Person
 	person.EmailVerifiedAt = timeOrZero(verified)
 	person.CreatedAt = person.CreatedAt.UTC()
-	return SignedIn{Session: session, Person: person, Role: role}, explain(err)
+	return SignedIn{Session: session, Person: person, Standing: standing}, explain(err)
 }
 
-const sqlSessionRole = `
-SELECT m.role
-FROM sessions s JOIN members m ON m.account_id = @account AND m.person_id = s.person_id
+const sqlSessionIn = `
+SELECT ` + sessionColumns + `, ` + standingColumns + `
+FROM sessions s
+JOIN people p ON p.id = s.person_id
+JOIN members m ON m.account_id = @account AND m.person_id = s.person_id
+JOIN accounts a ON a.id = m.account_id
 WHERE s.id = @id AND s.person_id = @person AND s.expires_at > @now AND s.last_seen_at > @idle`
 
-// SessionRole returns the role in the account of the person whose session it is.
-// It is ship.NotFound if the session is over or was last seen before idle, or if
-// the person is not a member of the account.
-func (s *Store) SessionRole(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID, now, idle time.Time) (role string, err error) {
+// SessionIn returns a session with its person's standing in the account. It is
+// ship.NotFound if the session is over or was last seen before idle, or if the
+// person is not a member of the account.
+func (s *Store) SessionIn(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID, now, idle time.Time) (session Session, standing Standing, err error) {
 	args := sessionArgs(person, id)
 	args["account"] = account
 	args["now"] = now
 	args["idle"] = idle
-	err = s.system().QueryRow(ctx, sqlSessionRole, args).Scan(&role)
+	session, err = scanSession(s.system().QueryRow(ctx, sqlSessionIn, args), standingTargets(&standing)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", ship.Errorf(ship.NotFound, "no such session")
+		return session, standing, ship.Errorf(ship.NotFound, "no such session")
 	}
-	return role, explain(err)
+	return session, standing, explain(err)
 }
 
 const sqlTouchSession = `
@@ -149,18 +174,30 @@ func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, account shi
 }
 
 const sqlRenewSession = `
-UPDATE sessions SET token_hash = @hash, authenticated_at = @at, last_seen_at = @at
+UPDATE sessions SET token_hash = @hash, authenticated_at = @at, last_seen_at = @at,
+  second_factor = second_factor OR @second_factor
 WHERE id = @id AND person_id = @person
 RETURNING expires_at`
 
 // RenewSession gives a session another token after its person authenticated
-// again. It returns when the session ends; ship.NotFound if it has.
-func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.SessionID, hash [32]byte, at time.Time) (expires time.Time, err error) {
+// again, perhaps with a second factor. It returns when the session ends;
+// ship.NotFound if it has.
+func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.SessionID, hash [32]byte, at time.Time, secondFactor bool) (expires time.Time, err error) {
 	args := sessionArgs(person, id)
 	args["hash"] = hash[:]
 	args["at"] = at
+	args["second_factor"] = secondFactor
 	err = s.system().QueryRow(ctx, sqlRenewSession, args).Scan(&expires)
 	return expires.UTC(), explain(err)
+}
+
+const sqlProveSecondFactor = `UPDATE sessions SET second_factor = true WHERE id = @id AND person_id = @person`
+
+// ProveSecondFactor records that the person has proved a second factor in the
+// session.
+func (s *Store) ProveSecondFactor(ctx context.Context, person ship.PersonID, id ship.SessionID) error {
+	_, err := s.run(ctx, sqlProveSecondFactor, sessionArgs(person, id))
+	return err
 }
 
 func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {

@@ -282,8 +282,17 @@ func beginPasskey(v *site.Visit) error {
 	return sendCeremony(v, ceremony, err)
 }
 
-// Redirect sends people who must sign in, or confirm who they are, to
-// the page for it, and reports whether it did. A form that was sent is held on
+// confirmWithCode returns the address of the page that asks for the password and a
+// code, and leads on to a page.
+func confirmWithCode(to string) string {
+	if to == "" {
+		return "/app/confirm"
+	}
+	return "/app/confirm?to=" + url.QueryEscape(to)
+}
+
+// Redirect sends people who must sign in, confirm who they are, or prove a second
+// factor, to the page for it, and reports whether it did. A form that was sent is held on
 // that page, so it can be sent again afterwards.
 func Redirect(v *site.Visit, err error) bool {
 	// A request that changes something cannot be repeated by a link: the person
@@ -318,6 +327,9 @@ func Redirect(v *site.Visit, err error) bool {
 		if form.Held != "" && askToConfirm(v, http.StatusForbidden, form, nil) == nil {
 			return true
 		}
+
+	case "second_factor_required":
+		to = secondFactorPath
 
 	default:
 		return false

@@ -30,6 +30,8 @@ func Routes() []site.Route {
 		site.Post("/app/confirm", member.ViewSelf, stepUp),
 		site.Post("/app/confirm/passkey", member.ViewSelf, stepUpWithPasskey),
 		site.Post("/app/passkey/begin", member.ViewSelf, beginPasskey),
+		site.Get(secondFactorPath, member.ViewSelf, getSecondFactor),
+		site.Post(secondFactorPath, member.ManageOwnSecrets, addSecondFactor),
 		site.Post("/app/{account}/{mode}/you/oidc", member.ManageOwnSecrets, linkOIDC),
 	}
 }

@@ -193,6 +193,13 @@ func (v *Visit) admit() error {
 	if err := v.limitSession(); err != nil {
 		return err
 	}
+
+	// Pages of the account show something of it, whatever they are about.
+	if v.rt.isOfAccount() {
+		if err := v.Who.Actor.Admitted(); err != nil {
+			return err
+		}
+	}
 	return v.Who.Actor.Allow(v.rt.Action)
 }
 

@@ -139,8 +139,10 @@ func OwnPath(path string) string {
 		return ""
 	}
 
-	if strings.HasPrefix(path, "/app/login") || strings.HasPrefix(path, "/app/confirm") || strings.HasPrefix(path, "/app/logout") {
-		return ""
+	for _, page := range []string{"/app/login", "/app/confirm", "/app/logout", "/app/second-factor?"} {
+		if strings.HasPrefix(path, page) {
+			return ""
+		}
 	}
 	return path
 }

@@ -23,6 +23,8 @@ type memberList struct {
 	Email       string
 	Role        string
 	Wrong       site.Problems
+	Policy      member.SignInPolicy
+	Unprotected int // members without a second factor
 }
 
 var roleChoices = []parts.Choice{
@@ -39,6 +41,14 @@ func readMembers(v *site.Visit) (memberList, error) {
 		return page, err
 	}
 	page.List = list
+	for _, person := range list {
+		if !person.TwoFactor {
+			page.Unprotected++
+		}
+	}
+	if page.Policy, err = v.Member.SignInPolicy(v.Context(), v.Who.Actor); err != nil {
+		return page, err
+	}
 
 	if v.Who.Can(member.ManageMembers) {
 		page.Invitations, err = v.Member.Invitations(v.Context(), v.Who.Actor)
@@ -114,6 +124,22 @@ func changeMember(v *site.Visit) error {
 	return v.Redirect(v.To("members"), done)
 }
 
+// saveSignInPolicy handles POST /app/{account}/{mode}/members/sign-in.
+func saveSignInPolicy(v *site.Visit) error {
+	if err := v.Request.ParseForm(); err != nil {
+		return err
+	}
+
+	var policy member.SignInPolicy
+	for _, role := range v.Request.PostForm["twoFactor"] {
+		policy.TwoFactorRoles = append(policy.TwoFactorRoles, member.Role(role))
+	}
+	if err := v.Member.SetSignInPolicy(v.Context(), v.Who.Actor, policy); err != nil {
+		return err
+	}
+	return v.Redirect(v.To("members"), "saved")
+}
+
 // revokeInvitation handles POST /app/{account}/{mode}/invitations/{id}/revoke.
 func revokeInvitation(v *site.Visit) error {
 	id, ok := ship.ParseInvitationID(v.Request.PathValue("id"))
@@ -124,6 +150,17 @@ func revokeInvitation(v *site.Visit) error {
 		return err
 	}
 	return v.Redirect(v.To("members"), "removed")
+}
+
+// unprotectedText says how many members have no second factor.
+func unprotectedText(n int) string {
+	switch n {
+	case 0:
+		return "All members have one."
+	case 1:
+		return "One member has none yet."
+	}
+	return strconv.Itoa(n) + " members have none yet."
 }
 
 // addressText returns a person's e-mail address, and whether it is verified.

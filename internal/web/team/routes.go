@@ -17,6 +17,7 @@ func Routes() []site.Route {
 		site.Get("/app/{account}/{mode}/members.csv", member.ViewMembers, exportMembers),
 		site.Post("/app/{account}/{mode}/members", member.ManageMembers, invite),
 		site.Post("/app/{account}/{mode}/members/{id}", member.ManageMembers, changeMember),
+		site.Post("/app/{account}/{mode}/members/sign-in", member.ManageMembers, saveSignInPolicy),
 		site.Post("/app/{account}/{mode}/invitations/{id}/revoke", member.ManageMembers, revokeInvitation),
 
 		site.Get("/app/{account}/{mode}/audit", member.ViewAudit, listAuditEntries),

@@ -1,16 +1,11 @@
 package team
 
 import (
-	"bytes"
-	"encoding/base64"
-	"image/png"
 	"net/http"
-
-	"github.com/boombuler/barcode"
-	"github.com/boombuler/barcode/qr"
 
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
@@ -128,7 +123,7 @@ func changeSecrets(v *site.Visit) error {
 			return showYou(v, page, err)
 		}
 		page.TOTP = &setup
-		page.QR = qrPicture(setup.URI)
+		page.QR = parts.QRPicture(setup.URI)
 		return showYou(v, page, nil)
 
 	case "totp-confirm":
@@ -137,7 +132,7 @@ func changeSecrets(v *site.Visit) error {
 			// The secret that was scanned is still valid: another code can be
 			// tried without scanning again.
 			page.TOTP = &member.TOTPSetup{Token: v.Form("token"), Secret: v.Form("secret"), URI: v.Form("uri")}
-			page.QR = qrPicture(v.Form("uri"))
+			page.QR = parts.QRPicture(v.Form("uri"))
 		}
 		if err != nil {
 			return showYou(v, page, err)
@@ -173,22 +168,4 @@ func changeSecrets(v *site.Visit) error {
 		return showYou(v, page, err)
 	}
 	return v.Redirect(v.To("you"), "saved")
-}
-
-// qrPicture returns text as a QR code in a data URL; "" if it does not fit.
-func qrPicture(text string) string {
-	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err != nil {
-		return ""
-	}
-	code, err = barcode.Scale(code, 220, 220)
-	if err != nil {
-		return ""
-	}
-
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, code); err != nil {
-		return ""
-	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture.Bytes())
 }
