@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/waybillhq/waybill/internal/member"
 )
 
 func TestASignInEndsTheSessionThatTheBrowserHad(t *testing.T) {
@@ -31,6 +33,47 @@ func TestASignInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 	}
 	if w := shared.open(b.home, nil); w.Code != http.StatusOK {
 		t.Errorf("the second session: %d", w.Code)
+	}
+}
+
+// TestAPersonEndsTheirOwnSessions: one of them, then all others. Somebody else's
+// session cannot be ended.
+func TestAPersonEndsTheirOwnSessions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	here, there, third := b.browser(), b.browser(), b.browser()
+	for _, browser := range []*browser{here, there, third} {
+		if !browser.signIn("viewer@example.com", testPassword) {
+			t.Fatal("the sign-in fails")
+		}
+	}
+	sessionOf := func(browser *browser) string {
+		t.Helper()
+		actor, err := b.web.Member.Authenticate(t.Context(), browser.cookies[sessionCookie], member.Origin{})
+		b.must(err)
+		return string(actor.Session)
+	}
+	isOpen := func(browser *browser) bool { return browser.another().open(b.home, nil).Code == http.StatusOK }
+
+	page := here.open(b.home+"/you", nil).Body.String()
+	for _, want := range []string{"This session", "Last seen", "since", "Sign out all others", sessionOf(there)} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the profile does not show %q", want)
+		}
+	}
+	owner, err := b.web.Member.Authenticate(t.Context(), b.tokens[member.Owner], member.Origin{})
+	b.must(err)
+	if w := here.open(b.home+"/you", form("do", "end-session", "session", string(owner.Session))); w.Code != http.StatusNotFound {
+		t.Errorf("the session of somebody else: %d", w.Code)
+	}
+	if w := here.open(b.home+"/you", form("do", "end-session", "session", sessionOf(there))); w.Code != http.StatusSeeOther || isOpen(there) || !isOpen(third) {
+		t.Errorf("one session is ended: %d", w.Code)
+	}
+	if w := here.open(b.home+"/you", form("do", "end-others")); w.Code != http.StatusSeeOther || isOpen(third) || !isOpen(here) {
+		t.Errorf("all others are ended: %d", w.Code)
+	}
+	if w := b.send(member.Owner, b.home, nil); w.Code != http.StatusOK {
+		t.Errorf("the owner's session: %d", w.Code)
 	}
 }
 

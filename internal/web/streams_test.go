@@ -48,15 +48,24 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		}()
 	}
 
-	// One signs out, and one is removed from the account. The others go on.
+	// One signs out, one is removed from the account, and the owner ends the
+	// sessions of a third. The owner goes on.
 	if w := b.send(member.Viewer, "/app/logout", form()); w.Code != http.StatusSeeOther {
 		t.Fatalf("sign out: %d", w.Code)
 	}
 	b.must(b.web.Member.Remove(t.Context(), actors[member.Owner], actors[member.Shipper].Person.ID))
 
+	w := b.send(member.Owner, b.home+"/members/"+string(actors[member.Developer].Person.ID), form("do", "sign-out"))
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("end the sessions of a member: %d %s", w.Code, w.Body)
+	}
+	if w := b.send(member.Developer, b.home, nil); w.Code != http.StatusSeeOther {
+		t.Errorf("a session that the owner ended gets %d", w.Code)
+	}
+
 	over := map[member.Role]bool{}
 	deadline := time.After(10 * time.Second)
-	for len(over) < 2 {
+	for len(over) < 3 {
 		select {
 		case role := <-ended:
 			over[role] = true
@@ -64,7 +73,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 			t.Fatalf("after the sessions ended, only the streams of %v have", over)
 		}
 	}
-	if !over[member.Viewer] || !over[member.Shipper] {
+	if over[member.Owner] {
 		t.Errorf("the streams of %v ended", over)
 	}
 	select {
