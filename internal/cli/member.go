@@ -70,7 +70,11 @@ func (c *cli) withMembers(ctx context.Context, fn func(members) error) error {
 	}
 	defer st.Close()
 
-	people, err := member.New(member.Config{Store: st, BaseURL: dashboardURL(cfg)})
+	people, err := member.New(member.Config{
+		Store:   st,
+		BaseURL: dashboardURL(cfg),
+		OIDC:    member.OIDC{Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID},
+	})
 	if err != nil {
 		return err
 	}

@@ -134,11 +134,11 @@ func TestAccountSignInShowsAndChangesWhatIsRequired(t *testing.T) {
 	s := newShell(t)
 	s.must(t, "account", "create", "--name", "Acme")
 	for _, step := range []struct{ flag, want string }{
-		{"", "two-factor: none\n"},
-		{"--two-factor=developer, owner", "two-factor: owner, developer\n"},
-		{"", "two-factor: owner, developer\n"},
-		{"--two-factor=all", "two-factor: owner, developer, shipper, viewer\n"},
-		{"--two-factor=none", "two-factor: none\n"},
+		{"", "two-factor: none\nsingle sign-on: optional\n"},
+		{"--two-factor=developer, owner", "two-factor: owner, developer\nsingle sign-on: optional\n"},
+		{"", "two-factor: owner, developer\nsingle sign-on: optional\n"},
+		{"--two-factor=all", "two-factor: owner, developer, shipper, viewer\nsingle sign-on: optional\n"},
+		{"--two-factor=none", "two-factor: none\nsingle sign-on: optional\n"},
 	} {
 		args := []string{"account", "sign-in"}
 		if step.flag != "" {
@@ -150,5 +150,15 @@ func TestAccountSignInShowsAndChangesWhatIsRequired(t *testing.T) {
 	}
 	if _, _, err := s.run(t, "account", "sign-in", "--two-factor", "boss"); ship.CodeOf(err) != "validation_failed" {
 		t.Errorf("an unknown role: %v", err)
+	}
+
+	// Nobody could reach the account.
+	s["OIDC_ISSUER"], s["OIDC_CLIENT_ID"] = "https://idp.example.com", "waybill"
+	if _, _, err := s.run(t, "account", "sign-in", "--sso", "required"); ship.CodeOf(err) != "validation_failed" {
+		t.Errorf("single sign-on without a break-glass owner: %v", err)
+	}
+	s.must(t, "member", "add", "--email", "ada@example.com")
+	if _, _, err := s.run(t, "account", "sign-in", "--sso", "required", "--break-glass", "ada@example.com"); ship.CodeOf(err) != "validation_failed" {
+		t.Errorf("a break-glass owner without a password: %v", err)
 	}
 }

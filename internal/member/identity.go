@@ -165,6 +165,9 @@ func (s *Service) linkIdentity(ctx context.Context, a Actor, identity claims, fi
 		if err := finish(tx); err != nil {
 			return err
 		}
+		if err := requireOwnIdentity(ctx, tx, a, identity); err != nil {
+			return err
+		}
 
 		person, err := tx.PersonByIdentity(ctx, identity.issuer, identity.Subject)
 		switch {
@@ -177,6 +180,20 @@ func (s *Service) linkIdentity(ctx context.Context, a Actor, identity claims, fi
 		}
 		return s.addIdentity(ctx, tx, a, identity)
 	})
+}
+
+// requireOwnIdentity keeps somebody who knows the password of a person from
+// connecting an identity of their own: with single sign-on required, that would be
+// the way into the account.
+func requireOwnIdentity(ctx context.Context, tx *store.Store, a Actor, identity claims) error {
+	required, err := tx.Requirements(ctx, a.Person.ID)
+	if err != nil || !required.SSO {
+		return err
+	}
+	if !identity.EmailVerified || normalizeEmail(identity.Email) != a.Person.Email {
+		return ship.Coded(ship.Forbidden, "identity_of_another", "an account of yours requires single sign-on: the identity provider must report your e-mail address %s as verified", a.Person.Email)
+	}
+	return nil
 }
 
 // stepUpWithIdentity makes the actor's session fresh, if the identity is theirs

@@ -101,6 +101,11 @@ func (s *Service) changeMember(ctx context.Context, a Actor, p ship.PersonID, de
 		if demotes && member.Role == string(Owner) && owners == 1 {
 			return ship.Coded(ship.Conflict, "last_owner", "an account needs at least one owner: make another member an owner first")
 		}
+		if demotes {
+			if err := s.keepBreakGlass(ctx, tx, a.Account, p); err != nil {
+				return err
+			}
+		}
 
 		entry, err := change(tx, member)
 		if err != nil {
@@ -108,6 +113,34 @@ func (s *Service) changeMember(ctx context.Context, a Actor, p ship.PersonID, de
 		}
 		return s.audit(ctx, tx, a, entry)
 	})
+}
+
+// keepBreakGlass returns ship.Conflict if the person is the only break-glass owner
+// of an account that requires single sign-on.
+func (s *Service) keepBreakGlass(ctx context.Context, tx *store.Store, account ship.AccountID, p ship.PersonID) error {
+	policy, err := tx.SignInPolicy(ctx, account)
+	if err != nil || !policy.RequiresSSO {
+		return err
+	}
+	owners, err := tx.OwnerAccess(ctx, account)
+	if err != nil {
+		return err
+	}
+
+	isNamed := false
+	others := 0
+	for _, owner := range owners {
+		switch {
+		case owner.BreakGlass && owner.Person == p:
+			isNamed = true
+		case owner.BreakGlass:
+			others++
+		}
+	}
+	if isNamed && others == 0 {
+		return ship.Coded(ship.Conflict, "last_break_glass", "this is the only break-glass owner, and the account requires single sign-on: name another one first")
+	}
+	return nil
 }
 
 // recheckOwner checks the actor again under the lock: of two owners who remove

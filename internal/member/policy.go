@@ -3,8 +3,12 @@ package member
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -13,6 +17,20 @@ import (
 // A SignInPolicy is what an account requires of those who sign in.
 type SignInPolicy struct {
 	TwoFactorRoles []Role // whose members must prove a second factor
+
+	// RequiresSSO reports that only sessions of the identity provider reach the
+	// account, except for those of the break-glass owners.
+	RequiresSSO bool
+	BreakGlass  []ship.PersonID
+}
+
+// An OwnerAccess is how an owner can sign in.
+type OwnerAccess struct {
+	Person     ship.PersonID
+	Email      string
+	Name       string
+	BreakGlass bool // reaches the account without single sign-on
+	CanBe      bool // has a password and a second factor, which a break-glass owner needs
 }
 
 // isSecondFactor reports whether a method of a session or of a step-up proves
@@ -34,10 +52,74 @@ func provesSecondFactor(session store.Session, standing store.Standing) bool {
 // missingProof returns what the session lacks to reach the account; nil if
 // nothing.
 func missingProof(session store.Session, standing store.Standing) error {
-	if standing.RequiresSecondFactor && !provesSecondFactor(session, standing) {
+	breaksGlass := standing.RequiresSSO && session.Method != "oidc"
+	if breaksGlass && !standing.IsBreakGlass {
+		return ssoRequired()
+	}
+	if (standing.RequiresSecondFactor || breaksGlass) && !provesSecondFactor(session, standing) {
 		return secondFactorRequired()
 	}
 	return nil
+}
+
+func ssoRequired() error {
+	return ship.Coded(ship.Forbidden, "sso_required", "this account requires single sign-on: sign in with your identity provider")
+}
+
+// recordBreakGlass records that a break-glass owner has reached the account
+// without single sign-on, once in each session, and tells all owners by mail.
+func (s *Service) recordBreakGlass(ctx context.Context, a Actor, method string) error {
+	isNew := false
+	err := s.store.InSystemTx(ctx, func(tx *store.Store) (err error) {
+		if isNew, err = tx.MarkBreakGlass(ctx, a.Person.ID, a.Session, a.Account); err != nil || !isNew {
+			return err
+		}
+		return s.audit(ctx, tx, a, Entry{
+			Action:  "session.break_glass",
+			Target:  string(a.Person.ID),
+			Details: map[string]string{"email": a.Person.Email, "method": method},
+		})
+	})
+	if err != nil || !isNew || s.mail == nil {
+		return err
+	}
+
+	// The page does not wait for the mail server, and a message that cannot be
+	// sent keeps nobody out: this way in is for when things are out of order.
+	background := context.WithoutCancel(ctx)
+	go func() {
+		if err := s.mailBreakGlass(background, a); err != nil {
+			s.log.ErrorContext(background, "cannot tell the owners of a break-glass sign-in", "account", a.Account, "error", err)
+		}
+	}()
+	return nil
+}
+
+// mailBreakGlass tells all owners of the account that one of them has reached it
+// without single sign-on.
+func (s *Service) mailBreakGlass(ctx context.Context, a Actor) error {
+	account, err := s.store.Account(ctx, a.Account)
+	if err != nil {
+		return err
+	}
+	owners, err := s.store.OwnerAccess(ctx, a.Account)
+	if err != nil {
+		return err
+	}
+
+	subject := fmt.Sprintf("Sign-in to %s without single sign-on", account.Name)
+	text := fmt.Sprintf(`%s (%s) has signed in to %s on %s without single sign-on, as a break-glass owner.
+
+When: %s
+From: %s
+
+If you did not expect this, end their sessions under Members, and look at the audit log.
+`, a.Person.Name, a.Person.Email, account.Name, appName, s.clock().Format(time.RFC1123), a.From.Addr)
+	var failed error
+	for _, owner := range owners {
+		failed = errors.Join(failed, s.sendMail(ctx, owner.Email, subject, text))
+	}
+	return failed
 }
 
 func secondFactorRequired() error {
@@ -51,8 +133,8 @@ func (s *Service) requireOwnFactor(ctx context.Context, tx *store.Store, session
 	if !standing.HasSecondFactor || session.SecondFactor {
 		return nil
 	}
-	isRequired, err := tx.RequiresSecondFactor(ctx, session.Person)
-	if err == nil && isRequired {
+	required, err := tx.Requirements(ctx, session.Person)
+	if err == nil && required.SecondFactor {
 		err = secondFactorRequired()
 	}
 	return err
@@ -77,16 +159,46 @@ func (s *Service) SignInPolicy(ctx context.Context, a Actor) (SignInPolicy, erro
 	}
 
 	row, err := s.store.SignInPolicy(ctx, a.Account)
-	policy := SignInPolicy{}
+	if err != nil {
+		return SignInPolicy{}, err
+	}
+	policy := SignInPolicy{RequiresSSO: row.RequiresSSO}
 	for _, role := range row.TwoFactorRoles {
 		policy.TwoFactorRoles = append(policy.TwoFactorRoles, Role(role))
+	}
+
+	owners, err := s.store.OwnerAccess(ctx, a.Account)
+	for _, owner := range owners {
+		if owner.BreakGlass {
+			policy.BreakGlass = append(policy.BreakGlass, owner.Person)
+		}
 	}
 	return policy, err
 }
 
+// OwnerAccess lists the owners of the actor's account and how they can sign in.
+func (s *Service) OwnerAccess(ctx context.Context, a Actor) ([]OwnerAccess, error) {
+	if err := a.Allow(ViewMembers); err != nil {
+		return nil, err
+	}
+
+	rows, err := s.store.OwnerAccess(ctx, a.Account)
+	list := make([]OwnerAccess, len(rows))
+	for i, row := range rows {
+		list[i] = OwnerAccess{
+			Person:     row.Person,
+			Email:      row.Email,
+			Name:       row.Name,
+			BreakGlass: row.BreakGlass,
+			CanBe:      row.Password && row.SecondFactor,
+		}
+	}
+	return list, err
+}
+
 // SetSignInPolicy changes what the actor's account requires of those who sign in.
-// It applies to open sessions too. Whoever requires a second factor must have
-// proved one: they would lock themselves out, or could not help the others.
+// It applies to open sessions too. Whoever requires something must meet it
+// themselves: they would lock themselves out, or could not help the others.
 func (s *Service) SetSignInPolicy(ctx context.Context, a Actor, policy SignInPolicy) error {
 	if err := a.Allow(ManageMembers); err != nil {
 		return err
@@ -106,11 +218,26 @@ func (s *Service) SetSignInPolicy(ctx context.Context, a Actor, policy SignInPol
 		if err := s.recheckOwner(ctx, tx, a); err != nil {
 			return err
 		}
+		owners, err := tx.OwnerAccess(ctx, a.Account)
+		if err != nil {
+			return err
+		}
+		if policy.RequiresSSO {
+			if err := s.checkSSO(a, policy, owners); err != nil {
+				return err
+			}
+		} else {
+			policy.BreakGlass = nil
+		}
+
 		before, err := tx.SignInPolicy(ctx, a.Account)
 		if err != nil {
 			return err
 		}
 		if err := tx.SetSignInPolicy(ctx, a.Account, row); err != nil {
+			return err
+		}
+		if err := tx.SetBreakGlass(ctx, a.Account, policy.BreakGlass); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, a, Entry{
@@ -119,9 +246,58 @@ func (s *Service) SetSignInPolicy(ctx context.Context, a Actor, policy SignInPol
 			Details: map[string]string{
 				"two_factor_before": listText(before.TwoFactorRoles),
 				"two_factor":        listText(row.TwoFactorRoles),
+				"sso_before":        strconv.FormatBool(before.RequiresSSO),
+				"sso":               strconv.FormatBool(row.RequiresSSO),
+				"break_glass":       listText(emailsOf(owners, policy.BreakGlass)),
 			},
 		})
 	})
+}
+
+// checkSSO checks that an account which requires single sign-on can still be
+// reached: by the actor now, and by a break-glass owner when the identity
+// provider is out of order.
+func (s *Service) checkSSO(a Actor, policy SignInPolicy, owners []store.OwnerAccess) error {
+	if s.oidc == nil {
+		return noOIDC()
+	}
+
+	invalid := func(detail string) error {
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/breakGlass", Code: "invalid", Detail: detail}})
+	}
+	if len(policy.BreakGlass) == 0 {
+		return invalid("must name at least one owner, who signs in with a password when the identity provider does not work")
+	}
+	for _, person := range policy.BreakGlass {
+		i := slices.IndexFunc(owners, func(owner store.OwnerAccess) bool { return owner.Person == person })
+		if i < 0 {
+			return invalid("must name owners of the account")
+		}
+		if owner := owners[i]; !owner.Password || !owner.SecondFactor {
+			return invalid("must name owners with a password and a second factor; " + owner.Email + " has only one of them, or none")
+		}
+	}
+
+	if a.operator || a.method == "oidc" {
+		return nil
+	}
+	if !slices.Contains(policy.BreakGlass, a.Person.ID) {
+		return ship.Coded(ship.Conflict, "locks_out", "this would lock you out: sign in with single sign-on first, or name yourself as a break-glass owner")
+	}
+	if !a.SecondFactor {
+		return secondFactorRequired()
+	}
+	return nil
+}
+
+func emailsOf(owners []store.OwnerAccess, people []ship.PersonID) []string {
+	var emails []string
+	for _, owner := range owners {
+		if slices.Contains(people, owner.Person) {
+			emails = append(emails, owner.Email)
+		}
+	}
+	return emails
 }
 
 // policyRow returns the policy as it is stored: each role once, in the order of
@@ -141,6 +317,7 @@ func policyRow(policy SignInPolicy) (row store.SignInPolicy, err error) {
 			row.TwoFactorRoles = append(row.TwoFactorRoles, string(role))
 		}
 	}
+	row.RequiresSSO = policy.RequiresSSO
 	return row, nil
 }
 

@@ -175,7 +175,8 @@ type Actor struct {
 	// session.
 	SecondFactor bool
 
-	missing   error // what the session lacks to reach the account; nil if nothing
+	method    string // of the session
+	missing   error  // what the session lacks to reach the account; nil if nothing
 	operator  bool
 	key       ship.KeyID // of a program
 	keyName   string
@@ -213,7 +214,7 @@ func (a Actor) Fresh() bool { return a.operator || a.now.Before(a.FreshUntil) }
 
 // Admitted returns nil if the session reaches the account. It is ship.Forbidden
 // with the code "second_factor_required" if the account requires a second factor
-// that was not proved.
+// that was not proved, and "sso_required" if it requires single sign-on.
 func (a Actor) Admitted() error { return a.missing }
 
 // isOwn reports whether the action is about the person themselves, and shows and

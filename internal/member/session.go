@@ -90,18 +90,27 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 
 	from.Agent = truncateText(from.Agent, maxAgent)
 	from.Token = ""
-	return Actor{
+	actor := Actor{
 		Person:     personOf(found.Person),
 		Account:    account,
 		Role:       Role(found.Standing.Role),
 		Session:    session.ID,
 		From:       from,
 		FreshUntil: session.ProvedAt.Add(freshDuration),
+		method:     session.Method,
 		missing:    missingProof(session, found.Standing),
 		now:        now,
 
 		SecondFactor: provesSecondFactor(session, found.Standing),
-	}, nil
+	}
+
+	breaksGlass := found.Standing.RequiresSSO && session.Method != "oidc" && actor.missing == nil
+	if breaksGlass && !found.Standing.BreakGlassRecorded {
+		if err := s.recordBreakGlass(ctx, actor, session.Method); err != nil {
+			return Actor{}, err
+		}
+	}
+	return actor, nil
 }
 
 // Recheck returns nil if the actor's session goes on, still meets what the

@@ -167,7 +167,10 @@ func UnverifiedEmail() error {
 		"this e-mail address is in use in another account and has not been verified: ask the operator of this service for a link, which waybill member reset prints")
 }
 
-const sqlSetRole = `UPDATE members SET role = @role WHERE account_id = @account AND person_id = @person`
+// sqlSetRole ends what only owners have.
+const sqlSetRole = `
+UPDATE members SET role = @role, break_glass = break_glass AND @role::text = 'owner'
+WHERE account_id = @account AND person_id = @person`
 
 // SetRole changes what a member may do.
 func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person ship.PersonID, role string) error {

@@ -87,14 +87,26 @@ type Standing struct {
 	Role                 string // empty if they are not a member of the account
 	RequiresSecondFactor bool   // of members with the role
 	HasSecondFactor      bool   // the person has an authenticator or a passkey
+	RequiresSSO          bool   // only sessions of the identity provider reach the account
+	IsBreakGlass         bool   // except for this person's
+	BreakGlassRecorded   bool   // and it is recorded that this session did
 }
 
 // standingColumns are read to standingTargets.
 const standingColumns = `coalesce(m.role, ''), coalesce(m.role = ANY (a.two_factor_roles), false),
-  p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)`
+  p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id),
+  coalesce(a.sso_required, false), coalesce(m.break_glass AND m.role = 'owner', false),
+  coalesce(m.account_id = ANY (s.break_glass_accounts), false)`
 
 func standingTargets(standing *Standing) []any {
-	return []any{&standing.Role, &standing.RequiresSecondFactor, &standing.HasSecondFactor}
+	return []any{
+		&standing.Role,
+		&standing.RequiresSecondFactor,
+		&standing.HasSecondFactor,
+		&standing.RequiresSSO,
+		&standing.IsBreakGlass,
+		&standing.BreakGlassRecorded,
+	}
 }
 
 // sqlSessionByHash returns the session with an empty role if its person is not a
@@ -198,6 +210,19 @@ const sqlProveSecondFactor = `UPDATE sessions SET second_factor = true WHERE id 
 func (s *Store) ProveSecondFactor(ctx context.Context, person ship.PersonID, id ship.SessionID) error {
 	_, err := s.run(ctx, sqlProveSecondFactor, sessionArgs(person, id))
 	return err
+}
+
+const sqlMarkBreakGlass = `
+UPDATE sessions SET break_glass_accounts = break_glass_accounts || @account::uuid
+WHERE id = @id AND person_id = @person AND NOT @account::uuid = ANY (break_glass_accounts)`
+
+// MarkBreakGlass records that the session has reached the account although that
+// requires single sign-on. It reports false if that was recorded before.
+func (s *Store) MarkBreakGlass(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID) (bool, error) {
+	args := sessionArgs(person, id)
+	args["account"] = account
+	n, err := s.run(ctx, sqlMarkBreakGlass, args)
+	return n == 1, err
 }
 
 func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {

@@ -85,6 +85,8 @@ var rows = []row{
 	{"POST /app/{account}/{mode}/members", "", form("email", "x"), 422, 0},
 	{"POST /app/{account}/{mode}/members/sign-in", "", form(), 303, 0},
 	{"GET /app/second-factor", "", nil, 200, 0},
+	{"GET /app/single-sign-on", "", nil, 200, 0},
+	{"POST /app/single-sign-on", "", form(), 409, 0}, // there is no identity provider
 	{"POST /app/second-factor", "", form("do", "nothing"), 404, 0},
 	{"POST /app/{account}/{mode}/members/{id}", "", form("do", "remove"), 404, 0},
 	{"POST /app/{account}/{mode}/invitations/{id}/revoke", "", form(), 404, 0},

@@ -331,6 +331,9 @@ func Redirect(v *site.Visit, err error) bool {
 	case "second_factor_required":
 		to = secondFactorPath
 
+	case "sso_required":
+		to = singleSignOnPath
+
 	default:
 		return false
 	}

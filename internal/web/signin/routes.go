@@ -32,6 +32,8 @@ func Routes() []site.Route {
 		site.Post("/app/passkey/begin", member.ViewSelf, beginPasskey),
 		site.Get(secondFactorPath, member.ViewSelf, getSecondFactor),
 		site.Post(secondFactorPath, member.ManageOwnSecrets, addSecondFactor),
+		site.Get(singleSignOnPath, member.ViewSelf, getSingleSignOn),
+		site.Post(singleSignOnPath, member.ManageOwnSecrets, connectSingleSignOn),
 		site.Post("/app/{account}/{mode}/you/oidc", member.ManageOwnSecrets, linkOIDC),
 	}
 }

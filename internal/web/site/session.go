@@ -139,7 +139,7 @@ func OwnPath(path string) string {
 		return ""
 	}
 
-	for _, page := range []string{"/app/login", "/app/confirm", "/app/logout", "/app/second-factor?"} {
+	for _, page := range []string{"/app/login", "/app/confirm", "/app/logout", "/app/second-factor", "/app/single-sign-on"} {
 		if strings.HasPrefix(path, page) {
 			return ""
 		}

@@ -24,6 +24,9 @@ type memberList struct {
 	Role        string
 	Wrong       site.Problems
 	Policy      member.SignInPolicy
+	PolicyWrong site.Problems
+	SSO         bool // there is an identity provider, or single sign-on is required without one
+	Owners      []member.OwnerAccess
 	Unprotected int // members without a second factor
 }
 
@@ -49,6 +52,10 @@ func readMembers(v *site.Visit) (memberList, error) {
 	if page.Policy, err = v.Member.SignInPolicy(v.Context(), v.Who.Actor); err != nil {
 		return page, err
 	}
+	if page.Owners, err = v.Member.OwnerAccess(v.Context(), v.Who.Actor); err != nil {
+		return page, err
+	}
+	page.SSO = v.Member.OIDCPossible() || page.Policy.RequiresSSO
 
 	if v.Who.Can(member.ManageMembers) {
 		page.Invitations, err = v.Member.Invitations(v.Context(), v.Who.Actor)
@@ -130,14 +137,32 @@ func saveSignInPolicy(v *site.Visit) error {
 		return err
 	}
 
-	var policy member.SignInPolicy
+	policy := member.SignInPolicy{RequiresSSO: v.Form("sso") == "on"}
+	for _, text := range v.Request.PostForm["breakGlass"] {
+		id, ok := ship.ParsePersonID(text)
+		if !ok {
+			return site.ErrNoPage
+		}
+		policy.BreakGlass = append(policy.BreakGlass, id)
+	}
 	for _, role := range v.Request.PostForm["twoFactor"] {
 		policy.TwoFactorRoles = append(policy.TwoFactorRoles, member.Role(role))
 	}
-	if err := v.Member.SetSignInPolicy(v.Context(), v.Who.Actor, policy); err != nil {
+	err := v.Member.SetSignInPolicy(v.Context(), v.Who.Actor, policy)
+	if err == nil {
+		return v.Redirect(v.To("members"), "saved")
+	}
+	if kind := ship.KindOf(err); kind != ship.Invalid && kind != ship.Conflict {
 		return err
 	}
-	return v.Redirect(v.To("members"), "saved")
+
+	page, listErr := readMembers(v)
+	if listErr != nil {
+		return listErr
+	}
+	page.Policy = policy
+	page.PolicyWrong, _ = site.ProblemsOf(err)
+	return v.Show(http.StatusUnprocessableEntity, membersPage(v.Frame("Members", "members"), page))
 }
 
 // revokeInvitation handles POST /app/{account}/{mode}/invitations/{id}/revoke.
