@@ -50,13 +50,13 @@ func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.Shipm
 // An EventDelivery is how an event was delivered to an endpoint: its first attempt, or
 // that it waits for another.
 type EventDelivery struct {
-	Event    ship.EventID
-	Endpoint ship.EndpointID
-	Outcome  string // of the first try; "" if it is not known
-	Status   int
-	Took     time.Duration
-	Tries    int       // so far, while it waits
-	NextAt   time.Time // zero if it does not wait
+	Event     ship.EventID
+	Endpoint  ship.EndpointID
+	Outcome   string // of the first try; "" if it is not known
+	Status    int
+	Took      time.Duration
+	IsPending bool // waits for another attempt, or until its endpoint is enabled
+	Tries     int  // so far, while it is pending
 }
 
 // firstAttemptWithin is how soon after its event a first attempt is looked for.
@@ -66,7 +66,7 @@ const firstAttemptWithin = time.Minute
 // The delivery log is ordered by endpoint and time: the number of attempts of a
 // busy minute that are read is bounded.
 const sqlDeliveries = `
-SELECT k.event, p.id, a.outcome, a.response_status, a.total_ms, w.attempts, w.next_attempt_at
+SELECT k.event, p.id, a.outcome, a.response_status, a.total_ms, w.attempts
 FROM unnest(@events::uuid[], @untils::uuid[]) AS k (event, until)
 CROSS JOIN webhook_endpoints p
 LEFT JOIN LATERAL (
@@ -102,13 +102,12 @@ func scanDelivery(r pgx.CollectableRow) (EventDelivery, error) {
 	var delivery EventDelivery
 	var outcome *string
 	var status, millis, tries *int
-	var nextAt *time.Time
-	err := r.Scan(&delivery.Event, &delivery.Endpoint, &outcome, &status, &millis, &tries, &nextAt)
+	err := r.Scan(&delivery.Event, &delivery.Endpoint, &outcome, &status, &millis, &tries)
 
 	delivery.Outcome = value(outcome)
 	delivery.Status = value(status)
 	delivery.Took = time.Duration(value(millis)) * time.Millisecond
+	delivery.IsPending = tries != nil
 	delivery.Tries = value(tries)
-	delivery.NextAt = timeOrZero(nextAt)
 	return delivery, err
 }

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+	"github.com/waybillhq/waybill/internal/webhook"
 )
 
 func TestAShipmentShowsWhatWasToldOfIt(t *testing.T) {
@@ -20,6 +23,27 @@ func TestAShipmentShowsWhatWasToldOfIt(t *testing.T) {
 		if strings.Count(page, ">"+kind+"<") != 1 {
 			t.Errorf("%s is there %d times", kind, strings.Count(page, ">"+kind+"<"))
 		}
+	}
+}
+
+// Retries of a webhook that is disabled or parked have no next time.
+func TestAShipmentShowsWhatADisabledWebhookWaitsFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "1", people[0], 1)
+	hook, err := b.web.Webhook.Create(b.Context(), sh.Tenant, webhook.Settings{URL: new("http://127.0.0.1:19999/hook")})
+	b.must(err)
+	events, err := b.web.Webhook.ShipmentEvents(b.Context(), sh.Tenant, sh.ID)
+	b.must(err)
+	_, err = storetest.Conn(b, b.database).Exec(b.Context(), `
+		INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
+		VALUES ($1, false, $2, $3, '9', 0, 3, 'infinity')`,
+		[16]byte(sh.Tenant.Account.Raw()), [16]byte(hook.ID.Raw()), [16]byte(events[0].Event.ID.Raw()))
+	b.must(err)
+
+	w := b.send(member.Owner, b.home+"/shipments/"+string(sh.ID), nil)
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Pending, tried 3 times") {
+		t.Errorf("the page answers %d: %.500s", w.Code, w.Body)
 	}
 }
 

@@ -40,9 +40,11 @@ func tellingWord(delivery store.EventDelivery) (word, class string) {
 		return "Delivered in " + parts.Milliseconds(delivery.Took), "badge badge-ok"
 	case delivery.Outcome == "delivered":
 		return "Delivered", "badge badge-ok"
-	case !delivery.NextAt.IsZero() && delivery.Status != 0:
+	case delivery.IsPending && delivery.Status != 0:
 		return strconv.Itoa(delivery.Status) + ", tried " + times(delivery.Tries), "badge badge-warn"
-	case !delivery.NextAt.IsZero():
+	case delivery.IsPending && delivery.Tries == 0:
+		return "Pending", "badge badge-warn"
+	case delivery.IsPending:
 		return "Pending, tried " + times(delivery.Tries), "badge badge-warn"
 	case delivery.Status != 0:
 		return "First response " + strconv.Itoa(delivery.Status), "badge badge-warn"
