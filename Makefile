@@ -18,7 +18,7 @@ STEP := scripts/step
 # Runs a command with DATABASE_URL set: the caller's own, or a private cluster's.
 WITH_DB := scripts/postgres run
 
-.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release-check carrier generate install-tools clean
+.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release release-check carrier generate install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,7 +88,12 @@ image: build ## the container image as an OCI layout in image/, without Docker
 	@scripts/image-root bin/waybill image/files
 	@go -C tools run ./image -dockerfile ../Dockerfile -from build=../image/files -out ../image/oci
 
-release-check: ## release checks in addition to make check: the image, clients, key services
+# Tools that nothing else needs have a module of their own, tools/release. The key
+# comes from the environment: RELEASE_KEY and RELEASE_KEY_PASSWORD.
+release: ## archives, packages, image, SBOM, checksums and signature into dist/; VERSION=v1.2.3 unless tagged
+	@go -C tools/release run . -source ../.. -out ../../dist $(if $(VERSION),-version $(VERSION))
+
+release-check: ## release checks in addition to make check: files of a release, the image, clients, key services
 	@scripts/release-check
 
 carrier: ## write the skeleton of a carrier's driver: NAME=acme TITLE="Acme Parcel"
@@ -106,4 +111,4 @@ install-tools: .bin/.stamp ## build the pinned tools into .bin
 
 clean: ## remove what was built, and the private Postgres with its data
 	@scripts/postgres destroy
-	rm -rf bin .bin .venv
+	rm -rf bin .bin .venv dist image

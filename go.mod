@@ -2,6 +2,9 @@ module github.com/waybillhq/waybill
 
 go 1.26.0
 
+// Releases are built with this version, to the byte.
+toolchain go1.26.8
+
 require (
 	cel.dev/cel-go v0.33.1
 	code.dny.dev/ssrf v0.3.0

@@ -2,9 +2,16 @@ package app
 
 import "runtime/debug"
 
-// Version returns the version of this program: its module's, or else the commit
-// it was built from, or else "unknown".
+// released is the version of a released program. The linker sets it.
+var released string
+
+// Version returns the version of this program: that of its release, or else its
+// module's, or else the commit it was built from, or else "unknown".
 func Version() string {
+	if released != "" {
+		return released
+	}
+
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -2,10 +2,12 @@
 // an OCI image layout, without a container engine. It knows the instructions
 // that this project's Dockerfile has, and refuses all others.
 //
-//	image -dockerfile Dockerfile -out DIR -from build=DIR
+//	image -dockerfile Dockerfile -out DIR -from build=DIR [-arch amd64,arm64] [-label NAME=VALUE]...
 //
 // The stage must begin with FROM scratch. A COPY --from=NAME /out/... takes its
-// files from the directory of -from NAME=DIR in place of the stage's /out.
+// files from the directory of -from NAME=DIR in place of the stage's /out. With
+// -arch the layout holds one image for each architecture, whose files are in
+// DIR/ARCHITECTURE.
 package main
 
 import (
@@ -32,14 +34,24 @@ func main() {
 	dockerfile := flag.String("dockerfile", "Dockerfile", "file whose last stage is built")
 	out := flag.String("out", "", "directory of the OCI layout, which is made anew")
 	from := flag.String("from", "", "NAME=DIR: the directory that stands for /out of the stage NAME")
+	arch := flag.String("arch", "", "architectures, separated by commas (default: that of this machine, with its files in DIR itself)")
+	labels := map[string]string{}
+	flag.Func("label", "NAME=VALUE: a label of the image; may be repeated", func(text string) error {
+		name, value, given := strings.Cut(text, "=")
+		if !given {
+			return fmt.Errorf("want NAME=VALUE")
+		}
+		labels[name] = value
+		return nil
+	})
 	flag.Parse()
-	if err := run(*dockerfile, *out, *from); err != nil {
+	if err := run(*dockerfile, *out, *from, *arch, labels); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dockerfile, out, from string) error {
+func run(dockerfile, out, from, architectures string, labels map[string]string) error {
 	name, dir, given := strings.Cut(from, "=")
 	if out == "" || !given {
 		return fmt.Errorf("-out and -from NAME=DIR are needed")
@@ -59,13 +71,33 @@ func run(dockerfile, out, from string) error {
 	if err := os.MkdirAll(filepath.Join(out, "blobs", "sha256"), 0o755); err != nil {
 		return err
 	}
-	b := &builder{out: out, stage: name, files: dir}
-	for _, in := range stage {
-		if err := b.apply(in); err != nil {
-			return fmt.Errorf("%s %s: %w", in.name, in.rest, err)
+
+	builds := []*builder{{files: dir, architecture: runtime.GOARCH}}
+	if architectures != "" {
+		builds = nil
+		for arch := range strings.SplitSeq(architectures, ",") {
+			builds = append(builds, &builder{files: filepath.Join(dir, arch), architecture: arch})
 		}
 	}
-	return b.finish()
+
+	var manifests []descriptor
+	for _, b := range builds {
+		b.out = out
+		b.stage = name
+		b.config.Labels = labels
+		for _, in := range stage {
+			if err := b.apply(in); err != nil {
+				return fmt.Errorf("%s %s: %w", in.name, in.rest, err)
+			}
+		}
+
+		manifest, err := b.finish()
+		if err != nil {
+			return err
+		}
+		manifests = append(manifests, manifest)
+	}
+	return writeIndex(out, manifests)
 }
 
 // An instruction is one line of a Dockerfile, with its flags separated.
@@ -118,12 +150,13 @@ func lastStage(text string) ([]instruction, error) {
 
 // builder is an image that is being written.
 type builder struct {
-	out    string // of the layout
-	stage  string // stage whose files are copied
-	files  string // the directory that stands for its /out
-	config config
-	layers []descriptor
-	diffs  []string
+	out          string // of the layout
+	stage        string // stage whose files are copied
+	files        string // the directory that stands for its /out
+	architecture string
+	config       config
+	layers       []descriptor
+	diffs        []string
 }
 
 // config is the part of the image's configuration that the Dockerfile says.
@@ -138,6 +171,7 @@ type config struct {
 	WorkingDir   string              `json:"WorkingDir,omitempty"`
 	StopSignal   string              `json:"StopSignal,omitempty"`
 	Healthcheck  *healthcheck        `json:"Healthcheck,omitempty"`
+	Labels       map[string]string   `json:"Labels,omitempty"`
 }
 
 type healthcheck struct {
@@ -148,9 +182,16 @@ type healthcheck struct {
 }
 
 type descriptor struct {
-	MediaType string `json:"mediaType"`
-	Digest    string `json:"digest"`
-	Size      int64  `json:"size"`
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Size        int64             `json:"size"`
+	Platform    *platform         `json:"platform,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+type platform struct {
+	Architecture string `json:"architecture"`
+	OS           string `json:"os"`
 }
 
 func (b *builder) apply(in instruction) (err error) {
@@ -261,7 +302,7 @@ func (b *builder) copy(in instruction) error {
 		return err
 	}
 
-	layer, err := b.blob("application/vnd.oci.image.layer.v1.tar+gzip", packed.Bytes())
+	layer, err := blob(b.out, "application/vnd.oci.image.layer.v1.tar+gzip", packed.Bytes())
 	if err != nil {
 		return err
 	}
@@ -319,63 +360,84 @@ func addTree(w *tar.Writer, dir, target string, uid, gid int) error {
 	})
 }
 
-// finish writes the configuration, the manifest and the index.
-func (b *builder) finish() error {
-	settings, err := b.document("application/vnd.oci.image.config.v1+json", map[string]any{
-		"architecture": runtime.GOARCH,
+// finish writes the configuration and the manifest.
+func (b *builder) finish() (descriptor, error) {
+	settings, err := document(b.out, "application/vnd.oci.image.config.v1+json", map[string]any{
+		"architecture": b.architecture,
 		"os":           "linux",
 		"config":       b.config,
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": b.diffs},
 	})
 	if err != nil {
-		return err
+		return descriptor{}, err
 	}
-	manifest, err := b.document("application/vnd.oci.image.manifest.v1+json", map[string]any{
+	manifest, err := document(b.out, "application/vnd.oci.image.manifest.v1+json", map[string]any{
 		"schemaVersion": 2,
 		"mediaType":     "application/vnd.oci.image.manifest.v1+json",
 		"config":        settings,
 		"layers":        b.layers,
 	})
 	if err != nil {
-		return err
+		return descriptor{}, err
 	}
+	manifest.Platform = &platform{Architecture: b.architecture, OS: "linux"}
 
-	index, err := json.MarshalIndent(map[string]any{
-		"schemaVersion": 2,
-		"mediaType":     "application/vnd.oci.image.index.v1+json",
-		"manifests": []any{map[string]any{
-			"mediaType":   manifest.MediaType,
-			"digest":      manifest.Digest,
-			"size":        manifest.Size,
-			"annotations": map[string]string{"org.opencontainers.image.ref.name": "waybill"},
-		}},
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(b.out, "index.json"), index, 0o644); err != nil {
-		return err
-	}
 	total := int64(0)
 	for _, layer := range b.layers {
 		total += layer.Size
 	}
-	fmt.Println(manifest.Digest, strconv.FormatInt(total/1e6, 10)+" MB")
-	return os.WriteFile(filepath.Join(b.out, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
+	fmt.Println(manifest.Digest, b.architecture, strconv.FormatInt(total/1e6, 10)+" MB")
+	return manifest, nil
 }
 
-func (b *builder) document(mediaType string, value any) (descriptor, error) {
+const (
+	indexType = "application/vnd.oci.image.index.v1+json"
+	tagName   = "org.opencontainers.image.ref.name"
+)
+
+// writeIndex writes the two files that make the directory a layout. Images of
+// several architectures are under an index of their own: the tag names one thing.
+func writeIndex(out string, manifests []descriptor) error {
+	tagged := manifests[0]
+	if len(manifests) > 1 {
+		var err error
+		tagged, err = document(out, indexType, map[string]any{
+			"schemaVersion": 2,
+			"mediaType":     indexType,
+			"manifests":     manifests,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	tagged.Annotations = map[string]string{tagName: "waybill"}
+
+	index, err := json.MarshalIndent(map[string]any{
+		"schemaVersion": 2,
+		"mediaType":     indexType,
+		"manifests":     []descriptor{tagged},
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "index.json"), index, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
+}
+
+func document(out, mediaType string, value any) (descriptor, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return descriptor{}, err
 	}
-	return b.blob(mediaType, data)
+	return blob(out, mediaType, data)
 }
 
 // blob stores bytes under their digest.
-func (b *builder) blob(mediaType string, data []byte) (descriptor, error) {
+func blob(out, mediaType string, data []byte) (descriptor, error) {
 	sum := sha256.Sum256(data)
 	name := hex.EncodeToString(sum[:])
-	err := os.WriteFile(filepath.Join(b.out, "blobs", "sha256", name), data, 0o644)
+	err := os.WriteFile(filepath.Join(out, "blobs", "sha256", name), data, 0o644)
 	return descriptor{MediaType: mediaType, Digest: "sha256:" + name, Size: int64(len(data))}, err
 }
