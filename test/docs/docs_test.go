@@ -54,7 +54,7 @@ func tests(t *testing.T, folder string) []string {
 // folderOf is where the package of a row lives: under internal, or in the
 // root.
 func folderOf(name string) string {
-	if name == "internal" || name == "client" || strings.HasPrefix(name, "test/") {
+	if name == "internal" || name == "client" || name == "kms" || strings.HasPrefix(name, "test/") {
 		return name
 	}
 	return "internal/" + name
