@@ -45,9 +45,16 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, q
 		},
 
 		Purchase: func(ctx context.Context, request batch.Request) (ship.Shipment, error) {
+			// The limit is read for every line: an owner may change it meanwhile.
+			limit, err := st.DailyLimit(ctx, request.Tenant.Account, request.Buyer)
+			if err != nil {
+				return ship.Shipment{}, err
+			}
 			bought, err := buying.Buy(ctx, shipping.BuyInput{
 				Tenant:          request.Tenant,
 				Account:         request.Account,
+				Person:          request.Buyer,
+				DailyLimit:      limit,
 				Order:           request.Order,
 				OneParcel:       len(request.Order.Parcels) == 1,
 				Carrier:         request.Carrier,

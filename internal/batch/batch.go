@@ -48,10 +48,11 @@ type Request struct {
 	Tenant      ship.Tenant
 	Account     ship.Account
 	Order       ship.Order
-	Carrier     string     // that the line names; the account's rules choose if both are empty
-	Service     string     // likewise
-	Limit       ship.Money // the most that it may cost
-	Key         string     // idempotency key of the purchase
+	Carrier     string        // that the line names; the account's rules choose if both are empty
+	Service     string        // likewise
+	Limit       ship.Money    // the most that it may cost
+	Key         string        // idempotency key of the purchase
+	Buyer       ship.PersonID // who buys; their daily limit applies
 	Fingerprint [32]byte
 	// AcceptDuplicate is the live shipment of the order that a person saw and
 	// wants to ship beside; "" for none.

@@ -177,8 +177,8 @@ func TestABatchIsBoughtWithoutItsBadLines(t *testing.T) {
 	if row, err = b.Skip(t.Context(), b.tenant, id, bad[1].Number); err != nil || row.State != batch.RowSkipped {
 		t.Fatalf("skipped: %+v %v", row, err)
 	}
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
-	if err := b.Buy(t.Context(), b.tenant, id, "pdf"); ship.KindOf(err) != ship.Conflict {
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
+	if err := b.Buy(t.Context(), b.tenant, id, "pdf", ""); ship.KindOf(err) != ship.Conflict {
 		t.Errorf("a second click: %v, want a conflict", err)
 	}
 	got = b.work(id)
@@ -194,7 +194,7 @@ func TestAnswersThatAreLostBuyNothingTwice(t *testing.T) {
 	id := b.upload(orders(60))
 	b.work(id)
 	b.lose = func(n int64) bool { return n%3 == 0 }
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	got := b.work(id)
 	if got.State != batch.Done || got.Tally.Rows[batch.RowBought] != 60 || b.shipments() != 60 {
 		t.Errorf("%s %+v, %d shipments, want 60", got.State, got.Tally, b.shipments())
@@ -206,7 +206,7 @@ func TestTheSameFileTwiceIsNotShippedTwice(t *testing.T) {
 	b := newBench(t)
 	first := b.upload(orders(5))
 	b.work(first)
-	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf", ""))
 	b.work(first)
 
 	second := b.upload(orders(6))
@@ -229,7 +229,7 @@ func TestTheSameFileTwiceIsNotShippedTwice(t *testing.T) {
 		t.Errorf("a new order is taken for an old one: %+v, %v", rows[5], before)
 	}
 
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	b.work(second)
 	if n := b.shipments(); n != 6 {
 		t.Fatalf("%d shipments, want 6", n)
@@ -241,7 +241,7 @@ func TestALineIsShippedAgainOnlyWhenAPersonSaysSo(t *testing.T) {
 	b := newBench(t)
 	first, second, third := b.upload(orders(1)), ship.BatchID(""), ship.BatchID("")
 	b.work(first)
-	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf", ""))
 	b.work(first)
 
 	// Two people want the order once more, and both saw the first shipment.
@@ -252,13 +252,13 @@ func TestALineIsShippedAgainOnlyWhenAPersonSaysSo(t *testing.T) {
 			t.Fatalf("%+v, %v", row, err)
 		}
 	}
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	if got := b.work(second); got.Tally.Rows[batch.RowBought] != 1 {
 		t.Fatalf("accepted and not bought: %+v", got.Tally)
 	}
 
 	// The one who comes later is asked about the second.
-	b.must(b.Buy(t.Context(), b.tenant, third, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, third, "pdf", ""))
 	if got := b.work(third); got.Tally.Rows[batch.RowFailed] != 1 || b.shipments() != 2 {
 		t.Fatalf("an answer to another question buys: %+v, %d shipments", got.Tally, b.shipments())
 	}
@@ -272,7 +272,7 @@ func TestALineIsShippedAgainOnlyWhenAPersonSaysSo(t *testing.T) {
 	if _, err := b.ShipAgain(t.Context(), b.tenant, third, 1); err != nil {
 		t.Error(err)
 	}
-	b.must(b.Buy(t.Context(), b.tenant, third, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, third, "pdf", ""))
 	if b.work(third); b.shipments() != 3 {
 		t.Errorf("%d shipments, want 3", b.shipments())
 	}
@@ -283,7 +283,7 @@ func TestOtherColumnsAreRecognizedAnew(t *testing.T) {
 	b := newBench(t)
 	first := b.upload(orders(2))
 	b.work(first)
-	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf", ""))
 	b.work(first)
 
 	second := b.upload(orders(2))
@@ -306,7 +306,7 @@ func TestALineThatIsBoughtCannotBeChanged(t *testing.T) {
 	b := newBench(t)
 	id := b.upload(orders(1))
 	b.work(id)
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	if _, err := b.Fix(t.Context(), b.tenant, id, 1, map[string]string{"name": "Eve"}); ship.KindOf(err) != ship.Conflict {
 		t.Errorf("while it is bought: %v", err)
 	}
@@ -325,9 +325,9 @@ func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
 	first, second := b.upload(orders(2)), b.upload(orders(3))
 	b.work(first)
 	b.work(second)
-	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf", ""))
 	b.work(first)
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 2 || got.Tally.Rows[batch.RowBought] != 1 {
 		t.Fatalf("%+v", got.Tally)
 	}
@@ -338,7 +338,7 @@ func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
 	if got := b.work(second); got.State != batch.Ready || got.Tally.Rows[batch.RowRated] != 1 || got.Tally.Rows[batch.RowFailed] != 1 {
 		t.Fatalf("%s %+v", got.State, got.Tally)
 	}
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 1 || got.Tally.Rows[batch.RowBought] != 2 {
 		t.Fatalf("%+v", got.Tally)
 	}
@@ -356,7 +356,7 @@ func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
 	_, err := storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE batch_rows SET amount_minor = amount_minor - 1 WHERE row_number = 2")
 	b.must(err)
 
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	got := b.work(id)
 	if got.Tally.Rows[batch.RowBought] != 1 || got.Tally.Rows[batch.RowFailed] != 1 || b.shipments() != 1 {
 		t.Fatalf("%+v and %d shipments, want one line bought and one not", got.Tally, b.shipments())
@@ -370,7 +370,7 @@ func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
 	// Tried again, the line shows the new price and is bought for it.
 	b.must(b.Retry(t.Context(), b.tenant, id))
 	b.work(id)
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	if got := b.work(id); got.Tally.Rows[batch.RowBought] != 2 || b.shipments() != 2 {
 		t.Errorf("tried again: %+v and %d shipments, want both lines bought", got.Tally, b.shipments())
 	}
@@ -382,7 +382,7 @@ func TestAnAcceptedDuplicateIsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	first := b.upload(orders(1))
 	b.work(first)
-	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf", ""))
 	b.work(first)
 
 	second := b.upload(orders(1))
@@ -392,7 +392,7 @@ func TestAnAcceptedDuplicateIsTriedAgain(t *testing.T) {
 	}
 	_, err := storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE batch_rows SET amount_minor = amount_minor - 1 WHERE state = 'rated'")
 	b.must(err)
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 1 {
 		t.Fatalf("%+v, want a line that was not bought", got.Tally)
 	}
@@ -401,7 +401,7 @@ func TestAnAcceptedDuplicateIsTriedAgain(t *testing.T) {
 	if got := b.work(second); got.Tally.Rows[batch.RowRated] != 1 {
 		t.Fatalf("tried again: %+v, want a line with a rate", got.Tally)
 	}
-	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf", ""))
 	if got := b.work(second); got.Tally.Rows[batch.RowBought] != 1 || b.shipments() != 2 {
 		t.Errorf("%+v and %d shipments, want the order shipped again", got.Tally, b.shipments())
 	}

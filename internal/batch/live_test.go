@@ -153,7 +153,7 @@ func TestABatchIsBoughtFromRealCarriers(t *testing.T) {
 		t.Fatalf("%s %+v %+v", got.State, got.Tally, rows)
 	}
 	b.must(b.stands["ups"].Turn(emulator.Faults{Buy: map[string]float64{"hang": 1}}))
-	b.must(b.Buy(t.Context(), b.tenant, id, "zpl"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "zpl", ""))
 	got := b.work(id)
 	pending := b.pendingLines(id)
 	if got.State != batch.Done || got.Tally.Rows[batch.RowFailed] != 0 || len(pending) == 0 || pending[0].Number != 1 || len(got.Tally.Open) != 1 {
@@ -161,7 +161,7 @@ func TestABatchIsBoughtFromRealCarriers(t *testing.T) {
 		t.Fatalf("%s %+v, pending %+v, failed %+v", got.State, got.Tally, pending, rows)
 	}
 	for range 3 { // whatever is clicked meanwhile
-		if err := b.Buy(t.Context(), b.tenant, id, "zpl"); ship.KindOf(err) != ship.Conflict {
+		if err := b.Buy(t.Context(), b.tenant, id, "zpl", ""); ship.KindOf(err) != ship.Conflict {
 			t.Errorf("bought again: %v", err)
 		}
 		b.must(b.Retry(t.Context(), b.tenant, id))

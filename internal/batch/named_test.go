@@ -39,7 +39,7 @@ func TestALineIsBoughtFromWhomItNames(t *testing.T) {
 			if row.State != batch.RowRated {
 				t.Fatalf("%s %+v", row.State, row.Problems)
 			}
-			b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+			b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 			b.work(id)
 			row, err = b.Row(t.Context(), b.tenant, id, 1)
 			b.must(err)

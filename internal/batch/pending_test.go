@@ -32,7 +32,7 @@ func TestALineWithoutAnAnswerIsPendingUntilItIsKnown(t *testing.T) {
 			b := newBench(t)
 			id := b.upload(strings.Replace(orders(3), "1002,Ada Lovelace", "1002,"+name, 1))
 			b.work(id)
-			b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+			b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 			got := b.work(id)
 			if got.State != batch.Done || got.Tally.Rows[batch.RowPending] != 1 || got.Tally.Rows[batch.RowBought] != 2 || len(got.Tally.Open) != 1 {
 				t.Fatalf("%s %+v", got.State, got.Tally)
@@ -78,7 +78,7 @@ func TestABatchIsForgottenInTime(t *testing.T) {
 	b := newBench(t)
 	id := b.upload(orders(2))
 	b.work(id)
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	b.work(id)
 	b.must(b.DeleteOld(t.Context(), time.Now().Add(23*time.Hour)))
 	if _, err := b.Batch(t.Context(), b.tenant, id); err != nil {
@@ -101,7 +101,7 @@ func TestNoLineIsBegunThatItsJobCannotEnd(t *testing.T) {
 	b := newBench(t)
 	id := b.upload(orders(3))
 	b.work(id)
-	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if again, err := b.Work(short, b.tenant, id); err != nil || again == 0 || b.shipments() != 0 {

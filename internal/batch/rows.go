@@ -225,7 +225,7 @@ var Formats = []string{"pdf", "zpl"}
 
 // Buy begins to buy every line that has a rate, for at most that rate, with
 // labels to be printed in the format. Asked twice, it buys once.
-func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
+func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, format string, buyer ship.PersonID) error {
 	if !slices.Contains(Formats, format) {
 		return ship.InvalidFields([]ship.FieldError{{Pointer: "/format", Code: "invalid", Detail: "must be pdf or zpl"}})
 	}
@@ -242,7 +242,7 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 		if err := startWork(ctx, tx, t, id, Buying, Ready); err != nil {
 			return err
 		}
-		if err := tx.SetBatchFormat(ctx, t, id, format); err != nil {
+		if err := tx.SetBatchBuyer(ctx, t, id, format, buyer); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, store.EntryOf(t, "batch.bought", string(id)))

@@ -14,7 +14,7 @@ func (b *bench) buyLines(text string) (rows []batch.Row, shipments map[int]ship.
 	b.Helper()
 	id := b.upload(text)
 	b.work(id)
-	_ = b.Buy(b.Context(), b.tenant, id, "pdf") // there may be nothing to buy
+	_ = b.Buy(b.Context(), b.tenant, id, "pdf", "") // there may be nothing to buy
 	b.work(id)
 	rows, _, err := b.Rows(b.Context(), b.tenant, id, 0, 100)
 	b.must(err)

@@ -192,6 +192,7 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 	request.Key = fmt.Sprintf("batch-%s-%d-%d", batch.ID, row.Number, row.Revision)
 	request.Fingerprint = sha256.Sum256([]byte(request.Key))
 	request.Limit = row.Price
+	request.Buyer = batch.BoughtBy
 	request.Order.LabelFormat = batch.Format
 	request.AcceptDuplicate = acceptedDuplicate(row.Problems)
 

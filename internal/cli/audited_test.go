@@ -83,6 +83,7 @@ func (a *audits) steps(t *testing.T) []change {
 		{"secret-key rotate", "connection.key_rotated", "live", words("--all")},
 		{"connection remove", "connection.removed", "live", on("connection")},
 		{"member add", "member.joined", "", words("--email", "ada@example.com")},
+		{"member limit", "member.limit_changed", "", words("--email", "ada@example.com", "--daily-limit", "500")},
 		{"member invite", "member.invited", "", words("--email", "bob@example.com")},
 		{"member reset", "password.link_made", "", words("--email", "ada@example.com")},
 		{"routing draft", "routing.draft_saved", "test", words(book)},

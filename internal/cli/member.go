@@ -110,6 +110,7 @@ func (c *cli) memberCommand() *cobra.Command {
 		c.memberAddCommand(),
 		c.memberInviteCommand(),
 		c.memberListCommand(),
+		c.memberLimitCommand(),
 		c.memberResetCommand(),
 	)
 	return cmd
@@ -244,14 +245,14 @@ func (c *cli) memberListCommand() *cobra.Command {
 
 func (c *cli) printMembers(list []member.Member) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tE-MAIL\tVERIFIED\tNAME\tROLE\tTWO-FACTOR\tLAST SEEN")
+	fmt.Fprintln(table, "ID\tE-MAIL\tVERIFIED\tNAME\tROLE\tTWO-FACTOR\tDAILY LIMIT\tLAST SEEN")
 	for _, person := range list {
 		lastSeen := "never"
 		if !person.LastSeenAt.IsZero() {
 			lastSeen = person.LastSeenAt.Format(time.DateTime)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			person.ID, person.Email, yesNo(person.EmailVerified), person.Name, person.Role, yesNo(person.TwoFactor), lastSeen)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			person.ID, person.Email, yesNo(person.EmailVerified), person.Name, person.Role, yesNo(person.TwoFactor), orDash(person.DailyLimit.String()), lastSeen)
 	}
 	return table.Flush()
 }
@@ -270,6 +271,7 @@ type shownMember struct {
 	Role       member.Role   `json:"role"`
 	Verified   bool          `json:"emailVerified"`
 	TwoFactor  bool          `json:"twoFactor"`
+	DailyLimit string        `json:"dailyLimit,omitempty"`
 	LastSeenAt time.Time     `json:"lastSeenAt,omitzero"`
 }
 
@@ -283,6 +285,7 @@ func shownMembers(list []member.Member) []any {
 			Role:       person.Role,
 			Verified:   person.EmailVerified,
 			TwoFactor:  person.TwoFactor,
+			DailyLimit: person.DailyLimit.String(),
 			LastSeenAt: person.LastSeenAt,
 		}
 	}

@@ -1,7 +1,9 @@
 package member
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -13,8 +15,9 @@ type Member struct {
 	Person
 	Role       Role
 	JoinedAt   time.Time
-	LastSeenAt time.Time // zero if not signed in
-	TwoFactor  bool      // has an authenticator or a passkey
+	LastSeenAt time.Time  // zero if not signed in
+	TwoFactor  bool       // has an authenticator or a passkey
+	DailyLimit ship.Money // that they may spend on labels in the dashboard; zero for none
 }
 
 // Members lists the members of the actor's account, oldest first.
@@ -32,6 +35,7 @@ func (s *Service) Members(ctx context.Context, a Actor) ([]Member, error) {
 			JoinedAt:   row.JoinedAt,
 			LastSeenAt: row.SeenAt,
 			TwoFactor:  row.TwoFactor,
+			DailyLimit: row.DailyLimit,
 		}
 	}
 	return list, err
@@ -51,6 +55,36 @@ func (s *Service) SetRole(ctx context.Context, a Actor, p ship.PersonID, role Ro
 			Details: map[string]string{"email": member.Person.Email, "from": member.Role, "to": string(role)},
 		}
 		return entry, tx.SetRole(ctx, a.Account, p, string(role))
+	})
+}
+
+// SetDailyLimit changes what a member may spend on live labels in a day of UTC in
+// the dashboard, in the account's currency, such as 500; empty ends the limit. API
+// keys have limits of their own.
+func (s *Service) SetDailyLimit(ctx context.Context, a Actor, p ship.PersonID, amount string) error {
+	var limit ship.Money
+	if amount = strings.TrimSpace(amount); amount != "" {
+		account, err := s.store.Account(ctx, a.Account)
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if limit, ok = ship.ParseMoney(amount, account.Currency); !ok || limit.Minor <= 0 {
+			return ship.InvalidFields([]ship.FieldError{{
+				Pointer: "/dailyLimit",
+				Code:    "invalid",
+				Detail:  "must be an amount of " + account.Currency + ", such as 500, or empty for no limit",
+			}})
+		}
+	}
+
+	return s.changeMember(ctx, a, p, false, func(tx *store.Store, member store.Member) (Entry, error) {
+		entry := Entry{
+			Action:  "member.limit_changed",
+			Target:  string(p),
+			Details: map[string]string{"email": member.Person.Email, "daily_limit": cmp.Or(limit.String(), "none")},
+		}
+		return entry, tx.SetDailyLimit(ctx, a.Account, p, limit)
 	})
 }
 

@@ -175,6 +175,10 @@ type Actor struct {
 	// session.
 	SecondFactor bool
 
+	// DailyLimit is what the person may spend on labels in a day; zero for no
+	// limit.
+	DailyLimit ship.Money
+
 	method    string // of the session
 	missing   error  // what the session lacks to reach the account; nil if nothing
 	operator  bool

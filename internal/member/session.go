@@ -102,6 +102,7 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 		now:        now,
 
 		SecondFactor: provesSecondFactor(session, found.Standing),
+		DailyLimit:   found.Standing.DailyLimit,
 	}
 
 	breaksGlass := found.Standing.RequiresSSO && session.Method != "oidc" && actor.missing == nil

@@ -9,43 +9,43 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// afford leaves out the offers that the rest of the key's day does not pay for,
-// if the key has a daily limit. It is a first look: reserve decides.
+// afford leaves out the offers that the rest of the spender's day does not pay
+// for, if there is a daily limit. It is a first look: reserve decides.
 func (s *Service) afford(ctx context.Context, b *buying) error {
 	if !b.in.limited() {
 		return nil
 	}
-	spent, err := s.store.Spent(ctx, b.in.Tenant, b.in.Key, today())
+	spent, err := s.store.Spent(ctx, b.in.Tenant, b.in.spender(), today())
 	if err != nil {
 		return err
 	}
 
 	left := b.in.left(spent)
 	if price := b.offers[0].Price; !left.pays(price) {
-		return limitReached(b.in.DailyLimit, left.Money, price)
+		return b.in.limitReached(left.Money, price)
 	}
 	b.offers = slices.DeleteFunc(b.offers, func(o ship.Rate) bool { return !left.pays(o.Price) })
 	return nil
 }
 
 // reserve sets aside what the purchase may cost: its offer, or the dearest of
-// those that are tried after it. Purchases of the key wait for each other here,
-// so that together they cannot spend more than it may.
+// those that are tried after it. Purchases of the spender wait for each other
+// here, so that together they cannot spend more than allowed.
 func (r *run) reserve(tx *store.Store) error {
 	in := r.b.in
 	if !in.limited() {
 		return nil
 	}
-	spent, err := tx.LockSpending(r.ctx, in.Tenant, in.Key, today())
+	spent, err := tx.LockSpending(r.ctx, in.Tenant, in.spender(), today())
 	if err != nil {
 		return err
 	}
 
 	price := r.b.dearest()
 	if left := in.left(spent); !left.pays(price) {
-		return limitReached(in.DailyLimit, left.Money, price)
+		return in.limitReached(left.Money, price)
 	}
-	return tx.Reserve(r.ctx, in.Tenant, r.b.shipment.ID, r.b.attempt, in.Key, price.Minor)
+	return tx.Reserve(r.ctx, in.Tenant, r.b.shipment.ID, r.b.attempt, in.spender(), price.Minor)
 }
 
 // dearest is the highest price among the offers that can come to be tried: the
@@ -64,10 +64,19 @@ func (b *buying) dearest() ship.Money {
 
 func (in *BuyInput) limited() bool { return !in.DailyLimit.IsZero() && in.Tenant.Livemode }
 
+// spender is whose limit the purchase counts against: the key's, or in the
+// dashboard the person's.
+func (in *BuyInput) spender() ship.RawID {
+	if in.Key != "" {
+		return in.Key.Raw()
+	}
+	return in.Person.Raw()
+}
+
 // today is when the day of spending began.
 func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-// purse is what a key may still spend today.
+// purse is what a spender may still spend today.
 type purse struct{ ship.Money }
 
 func (in *BuyInput) left(spent int64) purse {
@@ -77,9 +86,13 @@ func (in *BuyInput) left(spent int64) purse {
 func (p purse) pays(m ship.Money) bool { return m.Currency == p.Currency && m.Minor <= p.Minor }
 
 // limitReached is the answer when the day's money does not pay for the label.
-func limitReached(limit, left, price ship.Money) error {
-	e := ship.Coded(ship.Forbidden, "spend_limit_reached",
-		"the key's daily limit is %s, of which %s is left until midnight UTC, and the label costs %s; raise the limit, use another key, or wait", limit, left, price)
+func (in *BuyInput) limitReached(left, price ship.Money) error {
+	limit := in.DailyLimit
+	text := "the key's daily limit is %s, of which %s is left until midnight UTC, and the label costs %s; raise the limit, use another key, or wait"
+	if in.Key == "" {
+		text = "your daily limit is %s, of which %s is left until midnight UTC, and the label costs %s; ask an owner to raise it, or wait"
+	}
+	e := ship.Coded(ship.Forbidden, "spend_limit_reached", text, limit, left, price)
 	e.Details = map[string]any{"limit": amountOf(limit), "left": amountOf(left), "price": amountOf(price)}
 	return e
 }

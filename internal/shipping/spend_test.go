@@ -1,6 +1,7 @@
 package shipping_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +62,43 @@ func TestAKeySpendsNoMoreInADayThanItMay(t *testing.T) {
 	other := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)
 	if _, err := b.Buy(t.Context(), other(99)); err != nil {
 		t.Errorf("another key: %v", err)
+	}
+}
+
+// TestAPersonSpendsNoMoreInADayThanTheyMay is about purchases without a key: those
+// of one person count together, and neither those of another nor of a key do.
+func TestAPersonSpendsNoMoreInADayThanTheyMay(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Purchase.Price
+	buy := func(person ship.PersonID, n int) error {
+		in := b.order(n)
+		in.Person = person
+		in.DailyLimit = ship.Money{Minor: price.Minor*2 + price.Minor/2, Currency: price.Currency}
+		_, err := b.Buy(t.Context(), in)
+		return err
+	}
+
+	ada := ship.NewPersonID(time.Now())
+	bob := ship.NewPersonID(time.Now())
+	for n := 1; n <= 2; n++ {
+		if err := buy(ada, n); err != nil {
+			t.Fatalf("purchase %d within the limit: %v", n, err)
+		}
+	}
+	err = buy(ada, 3)
+	if ship.CodeOf(err) != "spend_limit_reached" || !strings.Contains(err.Error(), "your daily limit") {
+		t.Errorf("over the limit: %v", err)
+	}
+	if err := buy(bob, 4); err != nil {
+		t.Errorf("another person: %v", err)
+	}
+	if _, err := b.Buy(t.Context(), b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)(5)); err != nil {
+		t.Errorf("a key: %v", err)
 	}
 }
 

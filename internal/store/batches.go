@@ -22,6 +22,8 @@ type Batch struct {
 	Header  []string
 	Mapping json.RawMessage
 	Format  string // that it is going to be printed in: "pdf" or "zpl"
+
+	BoughtBy ship.PersonID // who had its lines purchased; empty before
 }
 
 // A BatchRow is one line of a batch.
@@ -98,7 +100,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	})
 }
 
-const batchColumns = `id, name, created_by, state, header, mapping, label_format`
+const batchColumns = `id, name, created_by, state, header, mapping, label_format, bought_by`
 
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
@@ -112,10 +114,12 @@ func batchScanner(t ship.Tenant) pgx.RowToFunc[Batch] {
 	return func(r pgx.CollectableRow) (Batch, error) {
 		found := Batch{Tenant: t}
 		var header []byte
-		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format)
+		var buyer *ship.PersonID
+		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format, &buyer)
 		if err != nil {
 			return found, err
 		}
+		found.BoughtBy = value(buyer)
 
 		if err := json.Unmarshal(header, &found.Header); err != nil {
 			return found, fmt.Errorf("read the header of %s: %w", found.ID, err)
@@ -172,11 +176,14 @@ func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, t
 	return err
 }
 
-const sqlSetBatchFormat = `UPDATE batches SET label_format = $4 WHERE account_id = $1 AND livemode = $2 AND id = $3`
+const sqlSetBatchBuyer = `
+UPDATE batches SET label_format = $4, bought_by = $5
+WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
-// SetBatchFormat sets the format that a batch will be printed in.
-func (s *Store) SetBatchFormat(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
-	_, err := s.exec(ctx, t, sqlSetBatchFormat, t.Account, t.Livemode, id, format)
+// SetBatchBuyer sets the format that a batch will be printed in, and who has it
+// bought; nobody for no limit.
+func (s *Store) SetBatchBuyer(ctx context.Context, t ship.Tenant, id ship.BatchID, format string, buyer ship.PersonID) error {
+	_, err := s.exec(ctx, t, sqlSetBatchBuyer, t.Account, t.Livemode, id, format, null(buyer))
 	return err
 }
 

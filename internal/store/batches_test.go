@@ -130,7 +130,7 @@ func TestABatchIsPrintedAsTheOneBeforeIt(t *testing.T) {
 	if got := format(first); got != "pdf" {
 		t.Errorf("the first is printed as %q", got)
 	}
-	if err := f.SetBatchFormat(t.Context(), f.tenant, first, "zpl"); err != nil {
+	if err := f.SetBatchBuyer(t.Context(), f.tenant, first, "zpl", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := format(f.addBatch(t, 1)); got != "zpl" {

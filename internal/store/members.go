@@ -18,10 +18,13 @@ type Member struct {
 	JoinedAt  time.Time
 	SeenAt    time.Time // zero if not signed in
 	TwoFactor bool
+
+	DailyLimit ship.Money // in the dashboard; zero for none
 }
 
 const sqlMembers = `
-SELECT p.id, p.email, p.email_verified_at, p.name, p.created_at, m.role, m.joined_at
+SELECT p.id, p.email, p.email_verified_at, p.name, p.created_at, m.role, m.joined_at,
+  coalesce(m.daily_limit_minor, 0), coalesce(m.daily_limit_currency, '')
 FROM members m JOIN people p ON p.id = m.person_id
 WHERE m.account_id = $1
 ORDER BY m.joined_at, p.id`
@@ -38,7 +41,8 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 func scanMember(r pgx.CollectableRow) (Member, error) {
 	var member Member
 	var verified *time.Time
-	err := r.Scan(&member.Person.ID, &member.Person.Email, &verified, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
+	err := r.Scan(&member.Person.ID, &member.Person.Email, &verified, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt,
+		&member.DailyLimit.Minor, &member.DailyLimit.Currency)
 	member.Person.EmailVerifiedAt = timeOrZero(verified)
 	member.Person.CreatedAt = member.Person.CreatedAt.UTC()
 	member.JoinedAt = member.JoinedAt.UTC()
@@ -178,6 +182,34 @@ func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person ship
 	args["role"] = role
 	_, err := s.run(ctx, sqlSetRole, args)
 	return err
+}
+
+const sqlSetDailyLimit = `
+UPDATE members SET daily_limit_minor = nullif(@minor::bigint, 0), daily_limit_currency = @currency
+WHERE account_id = @account AND person_id = @person`
+
+// SetDailyLimit changes what a member may spend in a day in the dashboard; zero
+// ends the limit.
+func (s *Store) SetDailyLimit(ctx context.Context, account ship.AccountID, person ship.PersonID, limit ship.Money) error {
+	args := memberArgs(account, person)
+	args["minor"] = limit.Minor
+	args["currency"] = null(limit.Currency)
+	_, err := s.run(ctx, sqlSetDailyLimit, args)
+	return err
+}
+
+const sqlDailyLimit = `
+SELECT coalesce(m.daily_limit_minor, 0), coalesce(m.daily_limit_currency, '')
+FROM members m WHERE m.account_id = @account AND m.person_id = @person`
+
+// DailyLimit returns what a member may spend in a day in the dashboard; zero for
+// no limit, and for somebody who is no member.
+func (s *Store) DailyLimit(ctx context.Context, account ship.AccountID, person ship.PersonID) (limit ship.Money, err error) {
+	err = s.system().QueryRow(ctx, sqlDailyLimit, memberArgs(account, person)).Scan(&limit.Minor, &limit.Currency)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ship.Money{}, nil
+	}
+	return limit, explain(err)
 }
 
 const sqlRemoveMember = `

@@ -77,7 +77,7 @@ var PersonalData = []PersonalColumns{
 	{"webhook_endpoints", []string{"url", "event_kinds", "description", "signature_scheme", "encrypted_headers", "encrypted_secret", "encrypted_previous_secret", "disabled_reason"}, DataAccount, ""},
 
 	{"people", []string{"email", "name", "password_hash", "encrypted_totp_seed"}, DataMember, ""},
-	{"members", []string{"role"}, DataMember, ""},
+	{"members", []string{"role", "daily_limit_currency"}, DataMember, ""},
 	{"invitations", []string{"token_hash", "email", "role", "invited_by"}, DataMember, ""},
 	{"audit_log", []string{"actor", "action", "target", "mode", "details", "remote_address", "user_agent"}, DataMember, "names of recipients are never written here"},
 	{"sessions", []string{"token_hash", "method", "remote_address", "user_agent"}, DataMember, ""},

@@ -90,13 +90,16 @@ type Standing struct {
 	RequiresSSO          bool   // only sessions of the identity provider reach the account
 	IsBreakGlass         bool   // except for this person's
 	BreakGlassRecorded   bool   // and it is recorded that this session did
+
+	DailyLimit ship.Money // of the person's purchases; zero for none
 }
 
 // standingColumns are read to standingTargets.
 const standingColumns = `coalesce(m.role, ''), coalesce(m.role = ANY (a.two_factor_roles), false),
   p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id),
   coalesce(a.sso_required, false), coalesce(m.break_glass AND m.role = 'owner', false),
-  coalesce(m.account_id = ANY (s.break_glass_accounts), false)`
+  coalesce(m.account_id = ANY (s.break_glass_accounts), false),
+  coalesce(m.daily_limit_minor, 0), coalesce(m.daily_limit_currency, '')`
 
 func standingTargets(standing *Standing) []any {
 	return []any{
@@ -106,6 +109,8 @@ func standingTargets(standing *Standing) []any {
 		&standing.RequiresSSO,
 		&standing.IsBreakGlass,
 		&standing.BreakGlassRecorded,
+		&standing.DailyLimit.Minor,
+		&standing.DailyLimit.Currency,
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// The daily limits of API keys.
+// The daily limits of API keys and of people in the dashboard. Both are spenders,
+// whose id is in the column api_key_id.
 
-// sqlSpent adds up what a key's purchases since a time cost, or may cost. Those
+// sqlSpent adds up what a spender's purchases since a time cost, or may cost. Those
 // that are known to have bought nothing do not count; the price of a voided label
 // counts until the day is over.
 const sqlSpent = `
@@ -19,29 +20,29 @@ SELECT coalesce(sum(reserved_minor), 0)::bigint FROM purchase_attempts
 WHERE account_id = $1 AND livemode = $2 AND api_key_id = $3 AND shipment_id >= $4
   AND (outcome IS NULL OR outcome IN ('uncertain', 'purchased'))`
 
-// Spent returns what the key's purchases since the time cost.
-func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
+// Spent returns what the spender's purchases since the time cost.
+func (s *Store) Spent(ctx context.Context, t ship.Tenant, spender ship.RawID, since time.Time) (minor int64, err error) {
 	from, _ := idBounds(since, time.Time{}, ship.RawID{})
-	return queryOne(ctx, s, t, pgx.RowTo[int64], sqlSpent, t.Account, t.Livemode, key, from)
+	return queryOne(ctx, s, t, pgx.RowTo[int64], sqlSpent, t.Account, t.Livemode, uuidText(spender), from)
 }
 
-// LockSpending lets one purchase of the key at a time check its limit, until the
-// transaction ends, and returns what those since the time cost.
-func (s *Store) LockSpending(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
-	// A sum has no row to lock, so the key's id is locked.
-	if _, err := s.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 3))", uuidText(key.Raw())); err != nil {
+// LockSpending lets one purchase of the spender at a time check its limit, until
+// the transaction ends, and returns what those since the time cost.
+func (s *Store) LockSpending(ctx context.Context, t ship.Tenant, spender ship.RawID, since time.Time) (minor int64, err error) {
+	// A sum has no row to lock, so the spender's id is locked.
+	if _, err := s.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 3))", uuidText(spender)); err != nil {
 		return 0, explain(err)
 	}
-	return s.Spent(ctx, t, key, since)
+	return s.Spent(ctx, t, spender, since)
 }
 
 const sqlReserve = `
-UPDATE purchase_attempts SET api_key_id = @key, reserved_minor = @minor
+UPDATE purchase_attempts SET api_key_id = @spender, reserved_minor = @minor
 WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt`
 
-// Reserve records what an attempt, and those after it, may cost the key.
-func (s *Store) Reserve(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, key ship.KeyID, minor int64) error {
-	args := tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt, "key": key, "minor": minor})
+// Reserve records what an attempt, and those after it, may cost the spender.
+func (s *Store) Reserve(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, spender ship.RawID, minor int64) error {
+	args := tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt, "spender": uuidText(spender), "minor": minor})
 	_, err := s.exec(ctx, t, sqlReserve, args)
 	return err
 }

@@ -282,7 +282,7 @@ func TestWhatChangesNothingWritesNoEntry(t *testing.T) {
 	old := b.mark()
 	b.saveRule(old, "Two")
 	bought := b.batch(b.tenant(), sampleFile)
-	b.must(b.web.Batch.Buy(b.Context(), b.tenant(), bought, "pdf"))
+	b.must(b.web.Batch.Buy(b.Context(), b.tenant(), bought, "pdf", ""))
 	b.workBatch(b.tenant(), bought)
 	known := len(b.entries())
 	now := time.Now()

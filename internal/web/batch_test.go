@@ -137,7 +137,7 @@ func TestResultsOpenAsText(t *testing.T) {
 		"7,Ada,500 Main St,Austin,TX,78701,US,2,x\n"
 	tenant := ship.Tenant{Account: b.owner.ID}
 	id := b.batch(tenant, text)
-	b.must(b.web.Batch.Buy(t.Context(), tenant, id, "pdf"))
+	b.must(b.web.Batch.Buy(t.Context(), tenant, id, "pdf", ""))
 	b.workBatch(tenant, id)
 	w := b.send(member.Owner, b.home+"/batches/"+string(id)+"/results.csv", nil)
 	lines, err := csv.NewReader(w.Body).ReadAll()

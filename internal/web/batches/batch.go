@@ -364,7 +364,7 @@ func changeBatch(v *site.Visit) error {
 		details["labels"] = strconv.Itoa(current.Tally.Rows[batch.RowRated])
 		details["for"] = sums(current.Tally.Costs)
 		details["format"] = cmp.Or(v.Form("format"), current.Format)
-		err = v.Batch.Buy(v.Audited("batch.bought", "", details), v.Tenant(), current.ID, details["format"])
+		err = v.Batch.Buy(v.Audited("batch.bought", "", details), v.Tenant(), current.ID, details["format"], v.Who.Actor.Person.ID)
 
 	case "retry":
 		err = v.Batch.Retry(v.Audited("batch.retried", "", details), v.Tenant(), current.ID)

@@ -126,6 +126,8 @@ func buyShipment(v *site.Visit) error {
 	in := shipping.BuyInput{
 		Tenant:         v.Tenant(),
 		Account:        v.Who.Account,
+		Person:         v.Who.Actor.Person.ID,
+		DailyLimit:     v.Who.Actor.DailyLimit,
 		Order:          page.Order,
 		OneParcel:      len(page.Order.Parcels) == 1,
 		RateID:         v.Form("rate"),

@@ -118,6 +118,8 @@ func changeMember(v *site.Visit) error {
 	case "remove":
 		err = v.Member.Remove(v.Context(), v.Who.Actor, id)
 		done = "removed"
+	case "limit":
+		err = v.Member.SetDailyLimit(v.Context(), v.Who.Actor, id, v.Form("dailyLimit"))
 	case "sign-out":
 		_, err = v.Member.RevokeSessionsOf(v.Context(), v.Who.Actor, id)
 		done = "session-ended"
@@ -177,6 +179,14 @@ func revokeInvitation(v *site.Visit) error {
 	return v.Redirect(v.To("members"), "removed")
 }
 
+// limitAmount returns a daily limit as it is typed; "" for none.
+func limitAmount(limit ship.Money) string {
+	if limit.IsZero() {
+		return ""
+	}
+	return limit.Amount()
+}
+
 // unprotectedText says how many members have no second factor.
 func unprotectedText(n int) string {
 	switch n {
@@ -217,13 +227,14 @@ func exportMembers(v *site.Visit) error {
 		return err
 	}
 
-	out := v.ExportCSV("members", "name", "email", "role", "two-factor", "joined", "last seen")
+	out := v.ExportCSV("members", "name", "email", "role", "two-factor", "daily limit", "joined", "last seen")
 	for _, person := range site.Matching(v, list, memberLine) {
 		out.Row(
 			person.Name,
 			person.Email,
 			string(person.Role),
 			strconv.FormatBool(person.TwoFactor),
+			person.DailyLimit.String(),
 			site.TimeCell(person.JoinedAt),
 			site.TimeCell(person.LastSeenAt),
 		)
