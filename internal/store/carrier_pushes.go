@@ -90,8 +90,6 @@ type PendingPush struct {
 	ship.Subject     // whose it is, and its id
 	Bytes        int // of the body
 	Looks        int // how often it was claimed, this time included
-
-	Push *Push // itself, if it is at hand
 }
 
 // sqlDuePushes claims pushes by moving their time on: if this process dies,

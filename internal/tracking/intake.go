@@ -38,22 +38,24 @@ type intake struct {
 
 // claimedPush is a push that this copy may process until a time.
 type claimedPush struct {
-	store.PendingPush
+	pendingPush
 	until time.Time
 }
 
 // An arrival is a push whose sender waits.
 type arrival struct {
-	push   store.Push
-	stored chan<- error
+	push    store.Push
+	content decodedPush
+	stored  chan<- error
 }
 
-// add stores a push. It returns once the push is durable.
-func (in *intake) add(ctx context.Context, push store.Push) error {
+// add stores a push. It returns once the push is durable. The content is kept
+// with it if this copy processes it, so that it is not decoded again.
+func (in *intake) add(ctx context.Context, push store.Push, content decodedPush) error {
 	stored := make(chan error, 1)
 
 	in.mu.Lock()
-	in.waiting = append(in.waiting, arrival{push, stored})
+	in.waiting = append(in.waiting, arrival{push, content, stored})
 	if !in.busy {
 		in.busy = true
 		go in.run()
@@ -89,7 +91,7 @@ func (in *intake) run() {
 		cancel()
 
 		if own {
-			in.keep(pushes, fresh, due)
+			in.keep(batch, fresh, due)
 		}
 		for _, a := range batch {
 			a.stored <- err
@@ -135,27 +137,23 @@ func (in *intake) next() (batch []arrival, own bool) {
 
 // keep keeps those of the pushes that are new, for this copy to process. From
 // due on any copy may claim them.
-func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due time.Time) {
+func (in *intake) keep(batch []arrival, fresh map[ship.Subject]bool, due time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 
-	for i, push := range pushes {
-		subject := ship.Subject{Tenant: push.Tenant, ID: push.ID}
+	for _, a := range batch {
+		subject := ship.Subject{Tenant: a.push.Tenant, ID: a.push.ID}
 		if !fresh[subject] {
 			continue
 		}
 
 		delete(fresh, subject) // a repeat in the same batch is not new
+		pending := store.PendingPush{Subject: subject, Bytes: len(a.push.Body), Looks: 1}
 		in.ready = append(in.ready, claimedPush{
-			PendingPush: store.PendingPush{
-				Subject: subject,
-				Bytes:   len(push.Body),
-				Looks:   1,
-				Push:    &pushes[i],
-			},
-			until: due.Add(-pushClaimMargin),
+			pendingPush: pendingPush{pending, &a.content},
+			until:       due.Add(-pushClaimMargin),
 		})
-		in.bytes += len(push.Body)
+		in.bytes += pending.Bytes
 	}
 }
 
@@ -163,7 +161,7 @@ func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due tim
 // call are pushes kept for this copy. Those that waited too long are left to
 // whichever copy claims them: one that is behind must not repeat what another
 // has done.
-func (in *intake) take(n int) (list []store.PendingPush) {
+func (in *intake) take(n int) (list []pendingPush) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 
@@ -171,7 +169,7 @@ func (in *intake) take(n int) (list []store.PendingPush) {
 	now := time.Now()
 	for len(in.ready) > 0 && len(list) < n {
 		if push := in.ready[0]; now.Before(push.until) {
-			list = append(list, push.PendingPush)
+			list = append(list, push.pendingPush)
 		}
 		in.bytes -= in.ready[0].Bytes
 		in.ready = in.ready[1:]

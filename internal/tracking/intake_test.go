@@ -14,7 +14,7 @@ func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
 	now := time.Now()
 	push := func(due time.Time) ship.RawID {
 		p := store.Push{ID: ship.NewRawID(7, now), Body: []byte("{}")}
-		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
+		in.keep([]arrival{{push: p}}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
 		return p.ID
 	}
 	push(now.Add(pushClaimMargin / 2)) // another copy may claim it before it is processed
@@ -39,7 +39,7 @@ func TestPushesWaitALittleWhileEnoughIsToBeHeard(t *testing.T) {
 	due := time.Now().Add(pushClaim)
 	for range readyPushes {
 		p := store.Push{ID: ship.NewRawID(7, time.Now())}
-		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
+		in.keep([]arrival{{push: p}}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
 	}
 	began := time.Now()
 	in.pause()

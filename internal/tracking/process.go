@@ -48,10 +48,16 @@ func (s *Service) ProcessPushes(ctx context.Context) (int, error) {
 	return len(pushes), nil
 }
 
+// A pendingPush is a push that this copy is to process.
+type pendingPush struct {
+	store.PendingPush
+	content *decodedPush // if it arrived at this copy; else it is read from the store
+}
+
 // nextPushes returns a batch to process, and whether there may be more. It
 // consists of the pushes that this copy received and, now and then, of those
 // that other copies left.
-func (s *Service) nextPushes(ctx context.Context) (list []store.PendingPush, more bool, err error) {
+func (s *Service) nextPushes(ctx context.Context) (list []pendingPush, more bool, err error) {
 	now := time.Now().UTC()
 
 	// Half of a batch is reserved for what others left, however busy this copy
@@ -76,11 +82,14 @@ func (s *Service) nextPushes(ctx context.Context) (list []store.PendingPush, mor
 	if err != nil && len(list) == 0 {
 		return nil, false, err
 	}
-	return append(list, due...), more || len(due) == missing, nil
+	for _, pending := range due {
+		list = append(list, pendingPush{PendingPush: pending})
+	}
+	return list, more || len(due) == missing, nil
 }
 
 // fitBatch returns how many of the pushes are processed at once.
-func fitBatch(list []store.PendingPush) int {
+func fitBatch(list []pendingPush) int {
 	bytes := 0
 	for n, push := range list {
 		bytes += push.Bytes
@@ -91,7 +100,7 @@ func fitBatch(list []store.PendingPush) int {
 	return len(list)
 }
 
-func subjectsOf(list []store.PendingPush) []ship.Subject {
+func subjectsOf(list []pendingPush) []ship.Subject {
 	subjects := make([]ship.Subject, len(list))
 	for i, push := range list {
 		subjects[i] = push.Subject
@@ -102,7 +111,7 @@ func subjectsOf(list []store.PendingPush) []ship.Subject {
 // processPushes processes pushes together. If that fails each is tried by
 // itself, so that a faulty one does not hold up the others; that one is
 // postponed.
-func (s *Service) processPushes(ctx context.Context, list []store.PendingPush) error {
+func (s *Service) processPushes(ctx context.Context, list []pendingPush) error {
 	err := s.processTogether(ctx, list)
 	if err == nil || ship.KindOf(err) == ship.Unavailable || ctx.Err() != nil {
 		return err
@@ -163,7 +172,7 @@ func (p decodedPush) isEarly(numbers []store.TrackingNumberOf, holders map[store
 
 // processTogether processes pushes, in one transaction with the note that they
 // were processed. Pushes that are too early are postponed.
-func (s *Service) processTogether(ctx context.Context, list []store.PendingPush) error {
+func (s *Service) processTogether(ctx context.Context, list []pendingPush) error {
 	decoded, postponed, err := s.decodePushes(ctx, list)
 	if err != nil {
 		return err
@@ -179,38 +188,39 @@ func (s *Service) processTogether(ctx context.Context, list []store.PendingPush)
 	return s.store.PostponePushes(ctx, again, time.Now().UTC().Add(pushRetry))
 }
 
-// decodePushes verifies and decodes pushes. One that is rejected is in neither
+// decodePushes returns the content of pushes. One that is rejected is in neither
 // map.
-func (s *Service) decodePushes(ctx context.Context, list []store.PendingPush) (decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool, err error) {
-	// A push that came to this copy is in memory; others are read.
+func (s *Service) decodePushes(ctx context.Context, list []pendingPush) (decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool, err error) {
+	decoded = make(map[ship.Subject]decodedPush, len(list))
+	postponed = map[ship.Subject]bool{}
+
 	var stored []ship.Subject
-	pushes := make([]store.Push, 0, len(list))
 	looks := make(map[ship.Subject]int, len(list))
 	for _, pending := range list {
 		looks[pending.Subject] = pending.Looks
-		if pending.Push != nil {
-			pushes = append(pushes, *pending.Push)
-		} else {
+		if pending.content == nil {
 			stored = append(stored, pending.Subject)
+			continue
 		}
+		content := *pending.content
+		content.looks = pending.Looks
+		decoded[pending.Subject] = content
 	}
-	if len(stored) > 0 {
-		more, err := s.store.Pushes(ctx, stored)
-		if err != nil {
-			return nil, nil, err
-		}
-		pushes = append(pushes, more...)
+	if len(stored) == 0 {
+		return decoded, postponed, nil
 	}
 
-	decoded = make(map[ship.Subject]decodedPush, len(pushes))
-	postponed = map[ship.Subject]bool{}
+	pushes, err := s.store.Pushes(ctx, stored)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, push := range pushes {
 		subject := ship.Subject{Tenant: push.Tenant, ID: push.ID}
-		result, err := s.decodePush(ctx, push)
+		content, err := s.decodePush(ctx, push)
 		switch {
 		case err == nil:
-			result.looks = looks[subject]
-			decoded[subject] = result
+			content.looks = looks[subject]
+			decoded[subject] = content
 		case isRejected(err):
 			s.log.WarnContext(ctx, "a push was rejected", "connection", push.Connection, "error", err)
 		default:
@@ -235,7 +245,7 @@ func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded deco
 	if err != nil {
 		return decodedPush{}, err
 	}
-	header := replaceInHeader(push.Header, secretMark, PushSecret(s.keys[0], push.Connection))
+	header := replaceInHeader(push.Header, secretMark, s.pushSecrets(push.Connection)[0])
 	content, err := connection.DecodePush(header, push.Body)
 	return newDecodedPush(content, push.Tenant, connection.Spec().Name), err
 }
@@ -304,7 +314,7 @@ func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedP
 
 // recordPushes records what pushes report, and that they were processed. It
 // returns those that are postponed instead.
-func (s *Service) recordPushes(ctx context.Context, list []store.PendingPush, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
+func (s *Service) recordPushes(ctx context.Context, list []pendingPush, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
 	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.TrackingNumberOf { return p.reported })
 
 	// Batches often name the same parcels. Here they take turns instead of

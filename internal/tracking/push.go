@@ -63,6 +63,7 @@ type Arrival struct {
 	Verified bool
 
 	push     store.Push
+	content  decodedPush
 	rejected error // why it is not the carrier's, or cannot be read
 }
 
@@ -94,10 +95,11 @@ func (s *Service) Inspect(ctx context.Context, id ship.ConnectionID, header http
 		Body:       body,
 	}}
 
-	decoded, err := s.decodePush(ctx, arrival.push)
+	content, err := s.decodePush(ctx, arrival.push)
 	switch {
 	case err == nil:
-		arrival.Verified = decoded.Verified
+		arrival.content = content
+		arrival.Verified = content.Verified
 	case isRejected(err):
 		arrival.rejected = err
 	default:
@@ -119,10 +121,10 @@ func (s *Service) Receive(ctx context.Context, arrival Arrival) error {
 		return ship.Coded(ship.Invalid, "body_too_large", "a push without a signature may have at most %d bytes", MaxUnverified)
 	}
 
-	for _, key := range s.keys {
-		push.Header = replaceInHeader(push.Header, PushSecret(key, push.Connection), secretMark)
+	for _, secret := range s.pushSecrets(push.Connection) {
+		push.Header = replaceInHeader(push.Header, secret, secretMark)
 	}
-	return s.intake.add(ctx, push)
+	return s.intake.add(ctx, push, arrival.content)
 }
 
 // isRejected reports whether the error says that a push is not the carrier's, or
@@ -163,6 +165,21 @@ func (s *Service) ownerOf(ctx context.Context, id ship.ConnectionID) (ship.Tenan
 		s.owners.Store(id, tenant)
 	}
 	return tenant, err
+}
+
+// pushSecrets returns the connection's push secret under each key. The
+// connection must be there: the secrets are cached for good.
+func (s *Service) pushSecrets(id ship.ConnectionID) []string {
+	if secrets, known := s.secrets.Load(id); known {
+		return secrets.([]string)
+	}
+
+	secrets := make([]string, len(s.keys))
+	for i, key := range s.keys {
+		secrets[i] = PushSecret(key, id)
+	}
+	s.secrets.Store(id, secrets)
+	return secrets
 }
 
 // pushID derives an ID from the body and the day, so that a repeat is

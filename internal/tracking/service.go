@@ -35,6 +35,7 @@ type Service struct {
 
 	intake    intake
 	owners    sync.Map     // the tenants of connections
+	secrets   sync.Map     // the push secrets of connections
 	recording sync.Mutex   // of pushes
 	lastClaim atomic.Int64 // when pushes were last claimed, in Unix milliseconds
 
