@@ -289,6 +289,32 @@ func TestCountsAndListsEqualTheRowsInAnyHistory(t *testing.T) {
 	}
 }
 
+// TestALaterDeliveryIsNotOnTime has a carrier report a delivery twice: the second
+// scan changes no status, but the day.
+func TestALaterDeliveryIsNotOnTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sh := shipmentOf(f.tenant, "o1")
+	sh.Purchase.EstimateAt = now().Add(24 * time.Hour)
+	if _, err := f.Create(t.Context(), bought(sh, "1Z1")); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, report := range []struct {
+		after  time.Duration
+		onTime bool
+	}{
+		{24 * time.Hour, true},
+		{72 * time.Hour, false},
+	} {
+		f.hear(t, sh, ship.Scan{Code: report.after.String(), At: now().Add(report.after), Status: ship.Delivered})
+		f.rollUp(t)
+		if got := one[bool](t, f.owner, "SELECT on_time FROM shipment_facts"); got != report.onTime {
+			t.Errorf("delivered after %s: on time is %v", report.after, got)
+		}
+	}
+}
+
 func TestCountsDoNotNeedTheTail(t *testing.T) {
 	t.Parallel()
 	h := &history{fixture: newFixture(t), t: t, rand: rand.New(rand.NewPCG(9, 9))}

@@ -24,8 +24,9 @@ func TestListsStayOnTheirIndexesBehindTheFence(t *testing.T) {
 		 SELECT ` + account + `, false, md5(n::text)::uuid, '2026-01-01', (ARRAY['ups', 'fedex'])[1 + n % 2], 'ground', (ARRAY['delivered', 'in_transit', 'exception'])[1 + n % 3], CASE WHEN n % 500 = 0 THEN 'voided' ELSE 'purchased' END, 'USD', 1, false, false,
 		   now() + n * interval '1 minute' FROM generate_series(1, 20000) n`,
 		`INSERT INTO search_words (account_id, livemode, word_hash, shipment_id) SELECT account_id, livemode, decode(left(md5(shipment_id::text), 3) || '0', 'hex'), shipment_id FROM shipment_facts`,
-		`UPDATE shipment_facts SET search_numbers = upper(md5(shipment_id::text)), reference = left(shipment_id::text, 6)`,
-		`ANALYZE shipment_facts, search_words`,
+		`INSERT INTO search_numbers (account_id, livemode, shipment_id, numbers) SELECT account_id, livemode, shipment_id, upper(md5(shipment_id::text)) FROM shipment_facts`,
+		`UPDATE shipment_facts SET reference = left(shipment_id::text, 6)`,
+		`ANALYZE shipment_facts, search_numbers, search_words`,
 	} {
 		if _, err := f.owner.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)

@@ -79,26 +79,34 @@ const (
   AND (@carrier::text IS NULL OR f.carrier = @carrier)
   AND (@states::text[] IS NULL OR f.state = ANY (@states))`
 
+	// passesFilters is the condition that the shipment named after it passes the
+	// filters.
+	passesFilters = `
+  AND (@status::text IS NULL AND @carrier::text IS NULL AND @states::text[] IS NULL OR EXISTS (
+    SELECT FROM shipment_facts f
+    WHERE f.account_id = @account AND f.livemode = @livemode` + searchFilters + ` AND f.shipment_id = `
+
 	searchedFacts = `
-SELECT f.shipment_id, f.search_numbers FROM shipment_facts f
+SELECT f.shipment_id FROM shipment_facts f
 WHERE f.account_id = @account AND f.livemode = @livemode
   AND f.shipment_id >= @from AND f.shipment_id < @before AND f.shipment_id <> ALL (@tail::uuid[])` + searchFilters
 
 	// sqlRecentNumbers looks through the newest shipments alone. A part that
-	// many numbers have is found there at once.
+	// many numbers have is found there at once. OFFSET 0 has their numbers
+	// looked up by key: a join would read those of all shipments.
 	sqlRecentNumbers = `
 SELECT r.shipment_id FROM (` + searchedFacts + `
   ORDER BY f.shipment_id DESC LIMIT 2000
 ) r
-WHERE r.search_numbers LIKE @pattern
+CROSS JOIN LATERAL (
+  SELECT numbers FROM search_numbers
+  WHERE account_id = @account AND livemode = @livemode AND shipment_id = r.shipment_id OFFSET 0) n
+WHERE n.numbers LIKE @pattern
 ORDER BY r.shipment_id DESC LIMIT @limit`
 
 	// sqlOldestRecent finds the oldest shipment that sqlRecentNumbers looks at;
 	// no row means that it looks at all.
-	sqlOldestRecent = `
-SELECT f.shipment_id FROM shipment_facts f
-WHERE f.account_id = @account AND f.livemode = @livemode
-  AND f.shipment_id >= @from AND f.shipment_id < @before AND f.shipment_id <> ALL (@tail::uuid[])` + searchFilters + `
+	sqlOldestRecent = searchedFacts + `
 ORDER BY f.shipment_id DESC OFFSET 1999 LIMIT 1`
 
 	// sqlAllNumbers finds a rare part by its index. All matches are read before
@@ -107,7 +115,11 @@ ORDER BY f.shipment_id DESC OFFSET 1999 LIMIT 1`
 	// keeps LIKE out of index conditions; it returns ids alone, and the
 	// shipments are read under row-level security.
 	sqlAllNumbers = `
-WITH found AS MATERIALIZED (` + searchedFacts + ` AND f.search_numbers LIKE @pattern)
+WITH found AS MATERIALIZED (
+  SELECT n.shipment_id FROM search_numbers n
+  WHERE n.account_id = @account AND n.livemode = @livemode AND n.numbers LIKE @pattern
+    AND n.shipment_id >= @from AND n.shipment_id < @before AND n.shipment_id <> ALL (@tail::uuid[])` + passesFilters + `n.shipment_id))
+)
 SELECT shipment_id FROM found ORDER BY shipment_id DESC LIMIT @limit`
 
 	// sqlFactIDsOfWords goes through the shipments of one word, newest first,
@@ -120,10 +132,7 @@ WHERE w.account_id = @account AND w.livemode = @livemode AND w.word_hash = @word
     SELECT FROM unnest(@other_words::bytea[]) AS other (word_hash)
     WHERE NOT EXISTS (
       SELECT FROM search_words o
-      WHERE o.account_id = @account AND o.livemode = @livemode AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))
-  AND (@status::text IS NULL AND @carrier::text IS NULL AND @states::text[] IS NULL OR EXISTS (
-    SELECT FROM shipment_facts f
-    WHERE f.account_id = @account AND f.livemode = @livemode AND f.shipment_id = w.shipment_id` + searchFilters + `))
+      WHERE o.account_id = @account AND o.livemode = @livemode AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))` + passesFilters + `w.shipment_id))
 ORDER BY w.shipment_id DESC LIMIT @limit`
 
 	// sqlCountWord tells a rare word from a common one.

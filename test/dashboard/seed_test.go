@@ -133,7 +133,7 @@ func (s *stand) counted(rows int) time.Duration {
 	if days < rows || facts != days {
 		s.Errorf("%d shipments are counted and %d have facts, of %d", days, facts, rows)
 	}
-	s.exec("VACUUM ANALYZE shipment_facts, daily_shipment_counts, search_words")
+	s.exec("VACUUM ANALYZE shipment_facts, daily_shipment_counts, search_numbers, search_words")
 	return took
 }
 
