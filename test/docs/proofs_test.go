@@ -91,6 +91,38 @@ var claims = []claim{
 		"{{n .figures.TestABackTestEqualsARealReplay.differences}} differences, to the cent", "proof/routing.json", "make prove WHAT=routing SIZE=full",
 	},
 	{
+		"No account reaches another's things",
+		"{{sum .figures.TestNobodyReachesAnothersThings.probes .figures.TestAKeyDoesWhatItsScopesSay.probes .figures.TestEveryPageForEveryRoleAndTwoAccounts.probes}} requests: " +
+			"{{n .figures.TestNobodyReachesAnothersThings.operations}} operations of the API with keys of {{n .figures.TestAKeyDoesWhatItsScopesSay.scopes}} scopes and {{n .figures.TestEveryPageForEveryRoleAndTwoAccounts.routes}} routes of the dashboard as every role, in other accounts and the other mode",
+		"{{sum .figures.TestNobodyReachesAnothersThings.leaks .figures.TestAKeyDoesWhatItsScopesSay.leaks .figures.TestEveryPageForEveryRoleAndTwoAccounts.leaks}} leaks",
+		"proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
+		"... even if a statement forgets to ask for the tenant",
+		"the tests of the store and these walks, with the conditions on the tenant taken out of {{n .figures.TestProveRowSecurity.statements}} statements",
+		"0 rows of others: row-level security holds alone", "proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
+		"An erased person is found nowhere",
+		"canaries in {{n .figures.TestAnErasedPersonIsFoundNowhere.planted}} places, looked for in {{n .figures.TestAnErasedPersonIsFoundNowhere.columns}} columns, {{n .figures.TestAnErasedPersonIsFoundNowhere.answers}} answers, logs, metrics and on the disk",
+		"{{n .figures.TestAnErasedPersonIsFoundNowhere.found}} found", "proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
+		"No request takes much memory",
+		"{{n .figures.TestNoRequestTakesMuchMemory.requests}} requests of the largest size, in the shapes that cost most, to every route",
+		"at most {{n .figures.TestNoRequestTakesMuchMemory.mostMiB}} MB, of {{n .figures.TestNoRequestTakesMuchMemory.limitMiB}} allowed", "proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
+		"No request breaks the service",
+		"{{n .figures.TestProveFuzz.requests}} made-up requests with and without credentials to {{n .figures.TestProveFuzz.routes}} routes",
+		"{{n .figures.TestProveFuzz.serverErrors}} server errors, {{n .figures.TestProveFuzz.panics}} panics; bound {{e .bound95}} a request", "proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
+		"Known attacks fail",
+		"{{n .figures.TestProveAttacks.tests}} tests with {{n .figures.TestProveAttacks.cases}} named cases that attack {{n .figures.TestProveAttacks.subjects}} subjects",
+		"{{n .figures.TestProveAttacks.succeeded}} succeeded", "proof/security.json", "make prove WHAT=security SIZE=full",
+	},
+	{
 		"Every page of the dashboard answers in 100 ms", "{{n .n}} shipments in the account",
 		"slowest p95 {{ms .slowestP95Ms}} (`{{.slowestPage}}`); a file of twelve labels, which are drawn for it, {{ms (index .pages \"/app/{account}/{mode}/batches/{id}/labels.pdf\").p95Ms}}", "proof/dashboard.json", "make prove WHAT=dashboard SIZE=full",
 	},
@@ -111,6 +143,17 @@ func figure(v any) (string, error) {
 
 var figures = template.FuncMap{
 	"n": figure,
+	"sum": func(values ...any) (string, error) {
+		total := 0.0
+		for _, value := range values {
+			number, ok := value.(float64)
+			if !ok {
+				return "", fmt.Errorf("%v is no number", value)
+			}
+			total += number
+		}
+		return figure(total)
+	},
 	"ms": func(v any) (string, error) {
 		s, err := figure(v)
 		return s + " ms", err
