@@ -315,8 +315,10 @@ func (a *App) Run(ctx context.Context) error {
 	notifySupervisor(a.log, "READY=1")
 	loops.Go(func() { a.feedWatchdog(work) })
 
-	// The start takes more memory than the program needs afterwards.
-	go debug.FreeOSMemory()
+	// The start takes more memory than the program needs afterwards, and so do
+	// the first rounds of the loops.
+	freeing := time.AfterFunc(time.Second, debug.FreeOSMemory)
+	defer freeing.Stop()
 
 	var err error
 	select {

@@ -11,11 +11,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/ccojocar/zxcvbn-go"
+	"github.com/ccojocar/zxcvbn-go/frequency"
 	"github.com/ccojocar/zxcvbn-go/matching"
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
@@ -55,6 +57,7 @@ const (
 )
 
 func newPasswords(c cost) *passwords {
+	freeLists()
 	salt := make([]byte, saltSize)
 	key := make([]byte, keySize)
 	rand.Read(salt) // never fails
@@ -249,6 +252,10 @@ const (
 	// grows with its square, and what is strong so far stays strong.
 	scoredLength = 64
 )
+
+// freeLists frees two megabytes: zxcvbn's dictionaries are made of these lists
+// when the program starts, and the lists are not needed any more.
+var freeLists = sync.OnceFunc(func() { clear(frequency.Lists) })
 
 // isStrong reports whether the text, in lower case, needs many guesses: zxcvbn
 // knows common passwords, English words, names, dates and keyboard patterns.
