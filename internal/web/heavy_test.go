@@ -61,3 +61,13 @@ func TestRoutesOfLargeFilesReserveMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestABacktestOfAVersionThatCannotBeTakesThePublishedRules has a number that no
+// column of the database holds.
+func TestABacktestOfAVersionThatCannotBeTakesThePublishedRules(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if w := b.send(member.Owner, b.home+"/routing/backtest.csv", form("which", "8658344608215303872")); w.Code != 200 {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+}

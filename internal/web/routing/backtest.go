@@ -113,10 +113,10 @@ func backtestForm(v *site.Visit) (page backtestView, book routing.Book, err erro
 	if page.Which == "" {
 		page.Which = page.Rules()[0].Value // the draft, if there is one
 	}
-	switch n, err := strconv.Atoi(page.Which); {
+	switch n, isVersion := versionOf(page.Which); {
 	case page.Which == "draft":
 		return page, desk.Rules, nil
-	case err == nil && n > 0:
+	case isVersion:
 		version, err := v.Rules.Published(v.Context(), v.Tenant(), n)
 		return page, version.Rules, err
 	}
