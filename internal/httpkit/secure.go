@@ -18,7 +18,7 @@ var (
 
 // Secure sets the headers that every answer has, whatever next does: browsers
 // must not guess its type, caches must not keep it, nothing in it runs or is shown
-// within another page, its address is not told to others, and a browser that came
+// within another page, its address is not sent to other sites, and a browser that came
 // over TLS must come back over TLS. An answer that is not personal may be kept if
 // its handler says so, and pages have a policy of their own.
 //

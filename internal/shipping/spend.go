@@ -76,14 +76,14 @@ func (in *BuyInput) spender() ship.RawID {
 // today is when the day of spending began.
 func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-// purse is what a spender may still spend today.
-type purse struct{ ship.Money }
+// dailyBudget is what the key or the person may still spend today.
+type dailyBudget struct{ ship.Money }
 
-func (in *BuyInput) left(spent int64) purse {
-	return purse{ship.Money{Minor: max(in.DailyLimit.Minor-spent, 0), Currency: in.DailyLimit.Currency}}
+func (in *BuyInput) left(spent int64) dailyBudget {
+	return dailyBudget{ship.Money{Minor: max(in.DailyLimit.Minor-spent, 0), Currency: in.DailyLimit.Currency}}
 }
 
-func (p purse) pays(m ship.Money) bool { return m.Currency == p.Currency && m.Minor <= p.Minor }
+func (b dailyBudget) pays(m ship.Money) bool { return m.Currency == b.Currency && m.Minor <= b.Minor }
 
 // limitReached is the answer when the day's money does not pay for the label.
 func (in *BuyInput) limitReached(left, price ship.Money) error {
