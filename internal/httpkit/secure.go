@@ -13,14 +13,14 @@ var (
 	neverStored  = []string{"no-store"}
 	tlsOnly      = []string{"max-age=31536000"} // a year, for this host alone
 	neverRuns    = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
-	neverTold    = []string{"no-referrer"}
+	noReferrer   = []string{"no-referrer"}
 )
 
 // Secure sets the headers that every answer has, whatever next does: browsers
 // must not guess its type, caches must not keep it, nothing in it runs or is shown
-// within another page, its address is not sent to other sites, and a browser that came
-// over TLS must come back over TLS. An answer that is not personal may be kept if
-// its handler says so, and pages have a policy of their own.
+// within another page, its address is not sent to other sites, and a browser that
+// came over TLS must come back over TLS. An answer that is not personal may be kept
+// if its handler says so, and pages have a policy of their own.
 //
 // baseURL is the public address of the service. A proxy that terminates TLS
 // counts if it is trusted.
@@ -33,7 +33,7 @@ func Secure(next http.Handler, baseURL string, trusted []netip.Prefix) http.Hand
 		header["X-Content-Type-Options"] = neverSniffed
 		header["Cache-Control"] = neverStored
 		header["Content-Security-Policy"] = neverRuns
-		header["Referrer-Policy"] = neverTold
+		header["Referrer-Policy"] = noReferrer
 		if alwaysTLS || cameOverTLS(r, trusted) {
 			header["Strict-Transport-Security"] = tlsOnly
 		}

@@ -52,14 +52,20 @@ func provesSecondFactor(session store.Session, standing store.Standing) bool {
 // missingProof returns what the session lacks to reach the account; nil if
 // nothing.
 func missingProof(session store.Session, standing store.Standing) error {
-	breaksGlass := standing.RequiresSSO && session.Method != "oidc"
-	if breaksGlass && !standing.IsBreakGlass {
+	bypassesSSO := bypassesSSO(session, standing)
+	if bypassesSSO && !standing.IsBreakGlass {
 		return ssoRequired()
 	}
-	if (standing.RequiresSecondFactor || breaksGlass) && !provesSecondFactor(session, standing) {
+	if (standing.RequiresSecondFactor || bypassesSSO) && !provesSecondFactor(session, standing) {
 		return secondFactorRequired()
 	}
 	return nil
+}
+
+// bypassesSSO reports whether the account requires single sign-on and the session
+// did not come by it. Only break-glass owners may do that.
+func bypassesSSO(session store.Session, standing store.Standing) bool {
+	return standing.RequiresSSO && session.Method != "oidc"
 }
 
 func ssoRequired() error {
@@ -67,7 +73,7 @@ func ssoRequired() error {
 }
 
 // recordBreakGlass records that a break-glass owner has reached the account
-// without single sign-on, once in each session, and tells all owners by mail.
+// without single sign-on, once in each session, and notifies all owners by mail.
 func (s *Service) recordBreakGlass(ctx context.Context, a Actor, method string) error {
 	isNew := false
 	err := s.store.InSystemTx(ctx, func(tx *store.Store) (err error) {
@@ -89,13 +95,13 @@ func (s *Service) recordBreakGlass(ctx context.Context, a Actor, method string) 
 	background := context.WithoutCancel(ctx)
 	go func() {
 		if err := s.mailBreakGlass(background, a); err != nil {
-			s.log.ErrorContext(background, "cannot tell the owners of a break-glass sign-in", "account", a.Account, "error", err)
+			s.log.ErrorContext(background, "cannot notify the owners of a break-glass sign-in", "account", a.Account, "error", err)
 		}
 	}()
 	return nil
 }
 
-// mailBreakGlass tells all owners of the account that one of them has reached it
+// mailBreakGlass notifies all owners of the account that one of them has reached it
 // without single sign-on.
 func (s *Service) mailBreakGlass(ctx context.Context, a Actor) error {
 	account, err := s.store.Account(ctx, a.Account)

@@ -105,7 +105,7 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 		DailyLimit:   found.Standing.DailyLimit,
 	}
 
-	breaksGlass := found.Standing.RequiresSSO && session.Method != "oidc" && actor.missing == nil
+	breaksGlass := actor.missing == nil && bypassesSSO(session, found.Standing)
 	if breaksGlass && !found.Standing.BreakGlassRecorded {
 		if err := s.recordBreakGlass(ctx, actor, session.Method); err != nil {
 			return Actor{}, err
@@ -115,8 +115,8 @@ func (s *Service) authenticate(ctx context.Context, token string, account ship.A
 }
 
 // Recheck returns nil if the actor's session goes on, still meets what the
-// account requires, and their role in it allows the action. It is for what lasts longer than a request,
-// and does not count as use of the session.
+// account requires, and their role in it allows the action. It is for what lasts
+// longer than a request, and does not count as use of the session.
 func (s *Service) Recheck(ctx context.Context, a Actor, action Action) error {
 	now := s.clock()
 	session, standing, err := s.store.SessionIn(ctx, a.Person.ID, a.Session, a.Account, now, now.Add(-idleTimeout))
