@@ -14,7 +14,7 @@ import (
 // not wait for them: it gets the quotes that are there after 4 s, and a pending
 // shipment after 20 s, while the call to the carrier continues.
 type Deadlines struct {
-	Check, Rates, Buy, Find, Void, Track time.Duration
+	Check, Rates, Buy, Find, Void, Track, CheckAddress time.Duration
 
 	// BuyPiece is added to Buy for each further piece, up to BuyMost in all.
 	BuyPiece, BuyMost time.Duration
@@ -30,6 +30,8 @@ var defaultDeadlines = Deadlines{
 	Find:  15 * time.Second,
 	Void:  20 * time.Second,
 	Track: 15 * time.Second,
+
+	CheckAddress: 5 * time.Second,
 }
 
 // or replaces deadlines that are not set with the defaults.
@@ -40,6 +42,7 @@ func (d Deadlines) or(defaults Deadlines) Deadlines {
 	d.Find = cmp.Or(d.Find, defaults.Find)
 	d.Void = cmp.Or(d.Void, defaults.Void)
 	d.Track = cmp.Or(d.Track, defaults.Track)
+	d.CheckAddress = cmp.Or(d.CheckAddress, defaults.CheckAddress)
 	return d
 }
 
@@ -131,7 +134,7 @@ func (c *Carrier) Permits(op Operation) (permitted, known bool) {
 }
 
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
-// "track", "hear", "subscribe".
+// "track", "hear", "subscribe", "addresses".
 func (c *Carrier) Abilities() []string {
 	var list []string
 	add := func(name string, can bool) {
@@ -147,6 +150,7 @@ func (c *Carrier) Abilities() []string {
 	_, canTrack := c.driver.(Tracker)
 	_, canDecode := c.driver.(PushDecoder)
 	_, canSubscribe := c.driver.(Subscriber)
+	_, canCheckAddress := c.driver.(AddressChecker)
 
 	add("rates", canRate)
 	add("buy", canBuy)
@@ -155,6 +159,7 @@ func (c *Carrier) Abilities() []string {
 	add("track", canTrack)
 	add("hear", canDecode)
 	add("subscribe", canSubscribe)
+	add("addresses", canCheckAddress)
 	return list
 }
 

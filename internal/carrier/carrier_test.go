@@ -21,6 +21,7 @@ type driver struct {
 	purchase ship.Sale
 	void     carrier.VoidResult
 	heard    []carrier.TrackingUpdate
+	address  ship.AddressCheck
 	err      error
 	hang     bool
 }
@@ -63,6 +64,10 @@ func (d *driver) Subscribe(ctx context.Context, _ carrier.Subscription) (time.Ti
 	return time.Time{}, d.wait(ctx)
 }
 
+func (d *driver) CheckAddress(ctx context.Context, _ ship.Address) (ship.AddressCheck, error) {
+	return d.address, d.wait(ctx)
+}
+
 // bare is a driver without any optional ability.
 type bare struct{}
 
@@ -72,6 +77,8 @@ var spec = carrier.Spec{
 	Name: "pigeon", Title: "Pigeon Post",
 	Services: []carrier.Service{{Code: "fly", Name: "Flying"}},
 	Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}, {Name: "account"}},
+
+	AddressCoverage: carrier.AddressCoverage{Streets: []string{"US"}},
 }
 
 // whole returns a complete purchase.
@@ -100,6 +107,10 @@ var operations = []struct {
 		return err
 	}},
 	{"track", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Track(ctx, nil); return err }},
+	{"address", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.CheckAddress(ctx, ship.Address{Country: "US"})
+		return err
+	}},
 }
 
 func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
@@ -115,7 +126,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 	if got := c.Abilities(); got != nil {
 		t.Errorf("abilities %v", got)
 	}
-	want := []string{"rates", "buy", "find", "void", "track", "hear", "subscribe"}
+	want := []string{"rates", "buy", "find", "void", "track", "hear", "subscribe", "addresses"}
 	if got := carrier.New(spec, &driver{}).Abilities(); !slices.Equal(got, want) {
 		t.Errorf("abilities %v, want %v", got, want)
 	}
@@ -124,7 +135,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 	want := map[string]time.Duration{
 		"check": 10 * time.Second, "rates": 12 * time.Second, "buy": 45 * time.Second, "find": 15 * time.Second,
-		"void": 20 * time.Second, "track": 15 * time.Second,
+		"void": 20 * time.Second, "track": 15 * time.Second, "address": 5 * time.Second,
 	}
 	for _, op := range operations {
 		synctest.Test(t, func(t *testing.T) {

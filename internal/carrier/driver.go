@@ -83,6 +83,15 @@ type Tracker interface {
 	Track(ctx context.Context, numbers []string) ([]TrackingUpdate, error)
 }
 
+// An AddressChecker looks up whether an address exists. Spec.AddressCoverage says
+// where, and how precisely.
+type AddressChecker interface {
+	// CheckAddress returns the verdict, the residential flag, messages, and as
+	// Address the place as the carrier has it: without the person, whom the
+	// caller adds. An address that does not exist is a verdict, not an error.
+	CheckAddress(ctx context.Context, a ship.Address) (ship.AddressCheck, error)
+}
+
 // A PushDecoder understands the carrier's own webhooks. It does no I/O.
 type PushDecoder interface {
 	// DecodePush verifies and decodes one pushed request; body is its whole body. A

@@ -7,12 +7,13 @@ type Operation string
 
 // The operations, most urgent first.
 const (
-	OpBuy   Operation = "buy"
-	OpFind  Operation = "find"
-	OpVoid  Operation = "void"
-	OpRates Operation = "rates"
-	OpCheck Operation = "check"
-	OpTrack Operation = "track"
+	OpBuy          Operation = "buy"
+	OpFind         Operation = "find"
+	OpVoid         Operation = "void"
+	OpRates        Operation = "rates"
+	OpCheckAddress Operation = "address"
+	OpCheck        Operation = "check"
+	OpTrack        Operation = "track"
 )
 
 type operationKey struct{}

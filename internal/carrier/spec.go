@@ -22,9 +22,11 @@ type Spec struct {
 	Packagings []Packaging
 	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
 	Address    AddressLimits // what it can print
-	Quota      Quota         // how many calls an account may make
-	Deadlines  Deadlines     // how long its operations may take; what is zero has the default
-	TrackBatch int           // numbers in one call of Track; 0 means 1
+	// AddressCoverage says where it can check addresses.
+	AddressCoverage AddressCoverage
+	Quota           Quota     // how many calls an account may make
+	Deadlines       Deadlines // how long its operations may take; what is zero has the default
+	TrackBatch      int       // numbers in one call of Track; 0 means 1
 	// SubscribeBatch is how many numbers one call of Subscribe takes; 0 if it
 	// subscribes to the account as a whole.
 	SubscribeBatch   int

@@ -273,7 +273,7 @@ func (l *line) stats() []Stat {
 func (l *line) waits() map[carrier.Operation]time.Duration {
 	list := map[carrier.Operation]time.Duration{}
 	now := time.Now()
-	for _, op := range []carrier.Operation{carrier.OpRates, carrier.OpBuy, carrier.OpTrack} {
+	for _, op := range []carrier.Operation{carrier.OpRates, carrier.OpBuy, carrier.OpTrack, carrier.OpCheckAddress} {
 		list[op] = l.pace.next(priorityOf(op))
 	}
 

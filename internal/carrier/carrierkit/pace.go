@@ -29,7 +29,7 @@ func priorityOf(op carrier.Operation) priority {
 	switch op {
 	case carrier.OpVoid:
 		return voidPriority
-	case carrier.OpRates, carrier.OpCheck:
+	case carrier.OpRates, carrier.OpCheck, carrier.OpCheckAddress:
 		return ratePriority
 	case carrier.OpTrack:
 		return trackPriority

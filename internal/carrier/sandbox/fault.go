@@ -99,15 +99,21 @@ func (m *model) quoteFault(ctx context.Context, order *ship.Order) error {
 	case fault == FaultSlowQuote && m.name == "fedex":
 		// Only one carrier is slow, so that the others show that a quote does
 		// not wait for the last.
-		timer := time.NewTimer(slowQuote)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return &ship.Error{Kind: ship.Unavailable, Message: m.title + " did not answer in time", Err: ctx.Err()}
-		}
+		return m.wait(ctx, slowQuote)
 	}
 	return nil
+}
+
+// wait delays an answer.
+func (m *model) wait(ctx context.Context, delay time.Duration) error {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return &ship.Error{Kind: ship.Unavailable, Message: m.title + " did not answer in time", Err: ctx.Err()}
+	}
 }
 
 func (m *model) buyFault(order *ship.Order) error {

@@ -5,7 +5,8 @@
 // They keep no state: what they answer is a function of the order, the service
 // and our reference, so any copy of the program gives the same answer, also
 // after a crash. They spend no money and have no network. Magic destinations
-// make them fail; they are listed in Magic. All prices are in USD.
+// make them fail; they are listed in Magic, and streets that
+// decide a check of the address in MagicStreets. All prices are in USD.
 package sandbox
 
 import (
@@ -35,6 +36,9 @@ func (m *model) spec() carrier.Spec {
 		Name:       m.name,
 		Title:      m.title,
 		Packagings: m.packagings,
+
+		AddressCoverage: coverage,
+
 		Fields: []carrier.Field{{
 			Name:   "api_key",
 			Title:  "API key",

@@ -89,6 +89,13 @@ func serve(ctx context.Context, d direct, operation string, body []byte) (any, e
 		}
 		return d.Find(ctx, request)
 
+	case "address":
+		address, err := read[ship.Address](body)
+		if err != nil {
+			return nil, err
+		}
+		return d.CheckAddress(ctx, address)
+
 	case "void":
 		purchase, err := read[ship.Purchase](body)
 		if err != nil {

@@ -285,6 +285,8 @@ var operationWords = map[carrier.Operation]string{
 	carrier.OpRates: "Rates",
 	carrier.OpCheck: "Check",
 	carrier.OpTrack: "Track",
+
+	carrier.OpCheckAddress: "Check address",
 }
 
 // OperationWord names an operation of a carrier.
