@@ -77,6 +77,8 @@ type ShipmentRequest struct {
 	Options          *ShippingOptions  `json:"options,omitempty"`
 	OnDuplicateOrder string            `json:"onDuplicateOrder,omitempty"` // "allow", "return", "reject"
 	Metadata         map[string]string `json:"metadata,omitempty"`
+
+	AddressValidation string `json:"addressValidation,omitempty"` // "off", "warn" (default), "correct", "require"
 }
 
 // ShippingOptions are extra services.

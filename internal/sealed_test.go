@@ -19,6 +19,7 @@ import (
 // under a new key by "waybill secret-key rotate".
 var sealers = map[string]string{
 	"account/carriers.go seal":        "connections.wrapped_key; account.RotateConnections",
+	"addresscheck/cache.go keep":      "address_checks.encrypted_check, under a key that follows from the address",
 	"api/serve.go onceFunc":           "idempotency_keys.response_body; account.ResealAnswers",
 	"member/factor.go BeginTOTP":      "auth_flows.data, then people.encrypted_totp_seed; member.ResealSeeds",
 	"member/factor.go takeCode":       "people.encrypted_totp_seed; member.ResealSeeds",
@@ -99,6 +100,8 @@ var byteColumns = map[string]string{
 	"exports.encrypted_subject":                   "sealed: privacy.ResealExports",
 	"exports.encrypted_file":                      "sealed: privacy.ResealExports",
 
+	"address_checks.encrypted_check": "under the data key that follows from the address itself",
+	"address_checks.address_hash":    "a keyed hash",
 	"erasures.subject_hash":          "a keyed hash",
 	"exports.subject_hash":           "a keyed hash",
 	"account_logos.image":            "a picture",

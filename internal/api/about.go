@@ -8,6 +8,8 @@ var abouts = map[string]string{
 	"createShipment": "Assigns a carrier, buys the label and returns the shipment. Without `carrier`, `service`, `connectionId` or `rateId` the account's routing rules choose the carrier; if there are none, the cheapest offer is bought. `routing` explains the choice.\n\n" +
 		"Send an `Idempotency-Key`: a repeat with the same key and body returns the same response and buys nothing. Unknown fields are rejected, because this call spends money.\n\n" +
 		"`status` in this response is always `created`. If the carrier has not responded within 20 seconds, the response is 202 and `trackingNumber` is omitted until there is one.",
+	"validateAddress": "Checks whether parcels reach an address. The account's carriers are asked that can, the one that checks the country's addresses most precisely first; their answers are kept for 30 days. Without one, built-in rules answer: the format, the state against the postal code, post office boxes and military addresses.\n\n" +
+		"A name is not needed, and nothing about the person is sent to a carrier.",
 	"listShipments":     "Lists shipments, newest first. A shipment must match all filters.",
 	"getShipment":       "Returns the current state of a shipment.",
 	"duplicateShipment": "Returns a request body for `POST /v1/shipments` that ships the same order again, with addresses, parcels, customs and options filled in and dates omitted. Edit it as needed and send it. Nothing is bought.",
@@ -75,6 +77,7 @@ const introduction = "One API for many shipping carriers: rates, labels, trackin
 // tags group the operations, in the order of the workflow.
 var tags = [][2]string{
 	{"Rates", "Prices and delivery times of each carrier."},
+	{"Addresses", "Checks of addresses before a parcel is sent."},
 	{"Shipments", "Labels bought for orders."},
 	{"Labels", "Labels as PDF, ZPL and PNG."},
 	{"Tracking", "Status and timeline of parcels."},

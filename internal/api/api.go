@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
@@ -29,15 +30,16 @@ import (
 
 // Config is what the API needs.
 type Config struct {
-	Account  *account.Service
-	Quoting  *quoting.Service
-	Shipping *shipping.Service
-	Tracking *tracking.Service
-	Webhook  *webhook.Service
-	Rules    *rulebook.Service
-	Privacy  *privacy.Service
-	Box      *seal.Box      // seals stored answers that hold secrets
-	Heavy    *budget.Budget // memory for large bodies; nil sets no limit
+	Account   *account.Service
+	Quoting   *quoting.Service
+	Shipping  *shipping.Service
+	Tracking  *tracking.Service
+	Webhook   *webhook.Service
+	Rules     *rulebook.Service
+	Privacy   *privacy.Service
+	Addresses *addresscheck.Service
+	Box       *seal.Box      // seals stored answers that hold secrets
+	Heavy     *budget.Budget // memory for large bodies; nil sets no limit
 
 	BaseURL        string // address of the service, the start of every absolute URL that it gives out
 	Limits         Limits

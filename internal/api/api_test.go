@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
@@ -67,8 +68,9 @@ func newBench(t testing.TB) *bench {
 	c.Rules = newRules(t, st, carriers)
 	sellers := carrier.Accounts{Simulated: carriers}
 	c.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), Policy: policyOf(c.Rules)})
+	c.Addresses = addresscheck.New(addresscheck.Config{Store: st, Accounts: sellers, Key: []byte(contractSecret), Log: c.Log})
 	c.Shipping = shipping.New(shipping.Config{
-		Store: st, Accounts: sellers, Quoting: c.Quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		Store: st, Accounts: sellers, Quoting: c.Quoting, Addresses: c.Addresses, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})
 	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log, Specs: all.Specs})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
@@ -93,8 +94,9 @@ func (c *contract) wire(w wiring) {
 	c.rules = newRules(c, c.store, carriers)
 	sellers := carrier.Accounts{Simulated: carriers}
 	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules)})
+	w.api.Addresses = addresscheck.New(addresscheck.Config{Store: c.store, Accounts: sellers, Key: []byte(contractSecret), Log: w.api.Log})
 	c.shipping = shipping.New(shipping.Config{
-		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
+		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Addresses: w.api.Addresses, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})
 	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log, Specs: all.Specs})
 	w.api.Rules = c.rules

@@ -28,6 +28,9 @@ var requestExamples = withRouting(map[string]any{
 		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
 		"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
 	}`),
+	"validateAddress": json.RawMessage(`{
+		"address": {"address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78702", "country": "US"}
+	}`),
 	"makeLabel":       json.RawMessage(`{"format": "zpl", "size": "4x6"}`),
 	"linkLabel":       json.RawMessage(`{"format": "pdf", "expiresIn": 86400}`),
 	"follow":          json.RawMessage(`{"trackingNumber": "1Z999AA10123456784", "carrier": "ups"}`),
@@ -182,6 +185,15 @@ func responseExample(id string, status int) any {
 			return full(ship.Created, ship.StatePurchasing)
 		}
 		return full(ship.Created, ship.StatePurchased)
+	case "validateAddress":
+		return addressCheck{
+			Verdict:    "corrected",
+			Address:    checkedAddress{Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
+			Changes:    []addressChange{{Pointer: "/zip", From: "78702", To: "78701"}},
+			Candidates: []checkedAddress{},
+			CheckedBy:  "usps",
+			Messages:   []string{},
+		}
 	case "getShipment":
 		return full(ship.InTransit, ship.StatePurchased)
 	case "duplicateShipment":

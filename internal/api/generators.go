@@ -140,6 +140,7 @@ type sdkMethod struct{ id, resource, method string }
 // sdkMethods are the operations by their ids in the YAML.
 var sdkMethods = map[string]sdkMethod{
 	"quoteRates":           {"quoteRates", "rates", "quote"},
+	"validateAddress":      {"validateAddress", "addresses", "validate"},
 	"createShipment":       {"createShipment", "shipments", "create"},
 	"listShipments":        {"listShipments", "shipments", "list"},
 	"getShipment":          {"getShipment", "shipments", "get"},

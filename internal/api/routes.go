@@ -69,6 +69,7 @@ func (s *server) table() []*route {
 		s.rulesRoutes(),
 		s.sheetRoutes(),
 		s.privacyRoutes(),
+		s.addressRoutes(),
 	)
 }
 
@@ -130,6 +131,7 @@ func (s *server) shipmentRoutes() []*route {
 			},
 			codes: []string{
 				"carrier_rejected",
+				"address_invalid",
 				"price_changed",
 				"rate_mismatch",
 				"rate_expired",

@@ -14,26 +14,27 @@ import (
 
 // shipmentInput is the body of POST /v1/shipments.
 type shipmentInput struct {
-	OrderID          string        `json:"orderId" minLength:"1" maxLength:"100" example:"ORD-1001" doc:"The client's order reference; it need not be unique."`
-	Destination      addressInput  `json:"destination" doc:"Where the parcel goes."`
-	Parcel           *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
-	Parcels          []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin           *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
-	Carrier          string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
-	Service          string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
-	ConnectionID     string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
-	RateID           string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate from POST /v1/rates. Origin, destination, parcels and options must be the same as in the quote; customs, which quotes do not take, may be added."`
-	MaxAmount        *moneyInput   `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
-	ShipDate         string        `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
-	DeliverBy        string        `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
-	LabelFormat      string        `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought; pdf by default. The label can be fetched in any format later."`
-	Reference        string        `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
-	IsReturn         bool          `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
-	Billing          *billingInput `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
-	Customs          *customsInput `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
-	Options          *optionsInput `json:"options,omitempty" doc:"Extra services."`
-	OnDuplicateOrder string        `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId already has a shipment: buy another (allow, the default), return the existing one (return), or fail (reject)."`
-	Metadata         metadataInput `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
+	OrderID           string        `json:"orderId" minLength:"1" maxLength:"100" example:"ORD-1001" doc:"The client's order reference; it need not be unique."`
+	Destination       addressInput  `json:"destination" doc:"Where the parcel goes."`
+	Parcel            *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
+	Parcels           []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
+	Origin            *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Carrier           string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
+	Service           string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
+	ConnectionID      string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
+	RateID            string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate from POST /v1/rates. Origin, destination, parcels and options must be the same as in the quote; customs, which quotes do not take, may be added."`
+	MaxAmount         *moneyInput   `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
+	ShipDate          string        `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
+	DeliverBy         string        `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
+	LabelFormat       string        `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought; pdf by default. The label can be fetched in any format later."`
+	Reference         string        `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
+	IsReturn          bool          `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
+	Billing           *billingInput `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
+	Customs           *customsInput `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
+	Options           *optionsInput `json:"options,omitempty" doc:"Extra services."`
+	AddressValidation string        `json:"addressValidation,omitempty" enum:"off,warn,correct,require" doc:"What to do about the destination: nothing (off), check it and add warnings (warn, the default), use the corrected address and say so in warnings (correct), or buy nothing unless it is valid (require)."`
+	OnDuplicateOrder  string        `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId already has a shipment: buy another (allow, the default), return the existing one (return), or fail (reject)."`
+	Metadata          metadataInput `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
 }
 
 // order returns the order that the body describes, and the fields that are
@@ -84,19 +85,20 @@ func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error
 	caller := ex.Principal
 	order, oneParcel, invalid := in.order()
 	out := shipping.BuyInput{
-		Tenant:         caller.Tenant,
-		Account:        caller.Account,
-		Key:            caller.Key,
-		DailyLimit:     caller.Limit,
-		Order:          order,
-		OneParcel:      oneParcel,
-		Carrier:        in.Carrier,
-		Service:        in.Service,
-		Connection:     ship.ConnectionID(in.ConnectionID),
-		RateID:         in.RateID,
-		MaxAmount:      in.MaxAmount.money("/maxAmount", &invalid),
-		OnDuplicate:    in.OnDuplicateOrder,
-		IdempotencyKey: ex.Idempotency,
+		Tenant:            caller.Tenant,
+		Account:           caller.Account,
+		Key:               caller.Key,
+		DailyLimit:        caller.Limit,
+		Order:             order,
+		OneParcel:         oneParcel,
+		Carrier:           in.Carrier,
+		Service:           in.Service,
+		Connection:        ship.ConnectionID(in.ConnectionID),
+		RateID:            in.RateID,
+		MaxAmount:         in.MaxAmount.money("/maxAmount", &invalid),
+		OnDuplicate:       in.OnDuplicateOrder,
+		AddressValidation: shipping.AddressValidation(in.AddressValidation),
+		IdempotencyKey:    ex.Idempotency,
 	}
 
 	// A live purchase without an idempotency key is recognized by its body when

@@ -183,6 +183,7 @@ func (a *App) buildWorker() error {
 			Webhook:   a.services.webhook,
 			Batch:     a.services.batch,
 			Privacy:   a.services.privacy,
+			Addresses: a.services.addresses,
 			Store:     a.store,
 			Retention: retention(a.cfg),
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
@@ -43,19 +44,20 @@ import (
 
 // services are all services of the program, wired to one another.
 type services struct {
-	account  *account.Service
-	quoting  *quoting.Service
-	shipping *shipping.Service
-	tracking *tracking.Service
-	webhook  *webhook.Service
-	rules    *rulebook.Service
-	member   *member.Service
-	journal  *journal.Service
-	batch    *batch.Service
-	privacy  *privacy.Service
-	box      *seal.Box
-	traffic  *carrierkit.Traffic
-	heavy    *budget.Budget
+	account   *account.Service
+	quoting   *quoting.Service
+	addresses *addresscheck.Service
+	shipping  *shipping.Service
+	tracking  *tracking.Service
+	webhook   *webhook.Service
+	rules     *rulebook.Service
+	member    *member.Service
+	journal   *journal.Service
+	batch     *batch.Service
+	privacy   *privacy.Service
+	box       *seal.Box
+	traffic   *carrierkit.Traffic
+	heavy     *budget.Budget
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
@@ -164,10 +166,20 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		QuoteLifeToBuy: cfg.QuoteCacheToBuy,
 		Policy:         routingPolicy(rules),
 	})
+	addresses := addresscheck.New(addresscheck.Config{
+		Store:    st,
+		Accounts: sellers,
+		Key:      keys[0],
+		Wait: func(id ship.ConnectionID) time.Duration {
+			return live.traffic.Waits(string(id))[carrier.OpCheckAddress]
+		},
+		Log: log,
+	})
 	buying, err := newShipping(cfg, box, heavy, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
 		Quoting:        quotes,
+		Addresses:      addresses,
 		SigningKey:     keys[0],
 		OldSigningKeys: keys[1:],
 		BaseURL:        baseURL,
@@ -180,16 +192,17 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	}
 
 	out := services{
-		account:  accounts,
-		quoting:  quotes,
-		shipping: buying,
-		rules:    rules,
-		journal:  records,
-		batch:    newBatches(cfg, st, accounts, quotes, buying, log),
-		privacy:  newPrivacy(cfg, baseURL, st, box, records, log),
-		box:      box,
-		traffic:  live.traffic,
-		heavy:    heavy,
+		account:   accounts,
+		quoting:   quotes,
+		addresses: addresses,
+		shipping:  buying,
+		rules:     rules,
+		journal:   records,
+		batch:     newBatches(cfg, st, accounts, quotes, buying, log),
+		privacy:   newPrivacy(cfg, baseURL, st, box, records, log),
+		box:       box,
+		traffic:   live.traffic,
+		heavy:     heavy,
 		tracking: tracking.New(tracking.Config{
 			Store:          st,
 			BaseURL:        baseURL,
@@ -344,6 +357,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Webhook:        a.services.webhook,
 		Rules:          a.services.rules,
 		Privacy:        a.services.privacy,
+		Addresses:      a.services.addresses,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
 		BaseURL:        a.baseURL,

@@ -78,6 +78,7 @@ var Codes = []Code{
 	{"rate_mismatch", http.StatusUnprocessableEntity, "Rate mismatch", "The `rateId` was quoted for another shipment, or `carrier`, `service`, `connectionId`, `deliverBy` or `maxAmount` contradicts it; `errors` points to the fields. Nothing was bought. Quote again with the same addresses, parcels and options, or omit what contradicts the rate."},
 	{"currency_mismatch", http.StatusUnprocessableEntity, "Currency mismatch", "`maxAmount` is in a different currency from the offers, and amounts are not converted. Nothing was bought. Give the limit in the currency named in `detail`."},
 	{"rate_expired", http.StatusUnprocessableEntity, "Rate expired", "Rates can be bought for 24 hours. Quote again."},
+	{"address_invalid", http.StatusUnprocessableEntity, "Address not valid", "The shipment requires a valid destination, and the carriers do not confirm it. The response contains the verdict and, where there are any, the candidates."},
 	{"price_changed", http.StatusUnprocessableEntity, "Price changed", "The carrier charged more than was quoted or allowed, so the label was voided. The response contains both prices."},
 	{"origin_required", http.StatusUnprocessableEntity, "Origin required", "Send `origin`, or set a default location for the account."},
 	{"no_carrier", http.StatusUnprocessableEntity, "No carrier", "None of the account's carriers can carry this shipment."},

@@ -105,6 +105,11 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		return nil, err
 	}
 
+	checking, err := s.checkDestination(ctx, &in, &order)
+	if err != nil {
+		return nil, err
+	}
+
 	b := &buying{
 		in:      in,
 		attempt: 1,
@@ -116,10 +121,9 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 			Version: ship.AnswerVersion,
 		},
 	}
-	b.quoted, err = s.quoting.Offers(ctx, quoting.Request{
+	b.quoted, err = s.quoting.Offers(ctx, checking.quoted(order, quoting.Request{
 		Tenant:     in.Tenant,
 		Account:    in.Account,
-		Order:      order,
 		OneParcel:  in.OneParcel,
 		Carrier:    in.Carrier,
 		Service:    in.Service,
@@ -127,13 +131,15 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		RateID:     in.RateID,
 		MaxAmount:  in.MaxAmount,
 		Now:        now,
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
 	b.offers = b.quoted.Rates
 	b.failed = b.quoted.Failed
 	b.shipment.Order = b.quoted.Order
+	b.shipment.Order.Destination = order.Destination
+	b.shipment.Purchase.Warnings = checking.finish(ctx, s)
 	b.shipment.Purchase.Limit = b.quoted.Limit
 	b.shipment.Purchase.Routing = b.quoted.Routing
 

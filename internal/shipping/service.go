@@ -9,6 +9,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
@@ -49,6 +50,7 @@ type Service struct {
 	store          *store.Store
 	accounts       carrier.Accounts
 	quoting        *quoting.Service
+	addresses      *addresscheck.Service // nil checks nothing
 	labels         *label.Renderer
 	rendered       *otter.Cache[renderKey, LabelFile]
 	key            []byte      // makes references
@@ -88,7 +90,8 @@ func (s *Service) Drain(ctx context.Context) {
 type Config struct {
 	Store          *store.Store
 	Accounts       carrier.Accounts
-	Quoting        *quoting.Service // with the same accounts
+	Quoting        *quoting.Service      // with the same accounts
+	Addresses      *addresscheck.Service // likewise; nil checks no address
 	Labels         *label.Renderer
 	SigningKey     []byte
 	OldSigningKeys [][]byte // what they signed is still valid
@@ -138,6 +141,7 @@ func New(c Config) *Service {
 		store:          c.Store,
 		accounts:       c.Accounts,
 		quoting:        c.Quoting,
+		addresses:      c.Addresses,
 		labels:         c.Labels,
 		key:            referenceKey(c),
 		links:          seal.NewSigner(c.SigningKey, c.OldSigningKeys...),

@@ -26,6 +26,9 @@ type BuyInput struct {
 	RateID      string
 	MaxAmount   ship.Money
 	OnDuplicate string // "allow", "return", "reject"
+	// AddressValidation is what is done about the destination; empty means
+	// ValidationWarn.
+	AddressValidation AddressValidation
 	// AcceptDuplicate is the live shipment of the order that somebody has seen
 	// and wants to ship beside: it alone is no reason to return or reject.
 	AcceptDuplicate ship.ShipmentID

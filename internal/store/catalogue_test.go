@@ -231,6 +231,10 @@ func fillBatches(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.AddBox(t.Context(), tenant, box); err != nil {
 		t.Fatal(err)
 	}
+	check := store.AddressCheck{Hash: []byte{1}, Encrypted: []byte{2}, At: now()}
+	if err := f.KeepAddressCheck(t.Context(), tenant, "ups", check); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func fillRouting(t *testing.T, f *fixture, tenant ship.Tenant) {

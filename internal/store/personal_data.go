@@ -42,6 +42,8 @@ var PersonalData = []PersonalColumns{
 	{"tracking_events", []string{"description", "raw"}, DataErased, "carriers name who signed; replaced by plain words"},
 	{"tracking_events", []string{"code", "reason", "location"}, DataIdentifier, "codes and places of scans"},
 	{"events", []string{"snapshot"}, DataErased, "texts of carriers; the rest of a body is read from the shipment"},
+	{"address_checks", []string{"address_hash", "encrypted_check"}, DataEncrypted, "with a key that follows from the address itself; deleted after 30 days"},
+	{"address_checks", []string{"carrier"}, DataNone, ""},
 	{"search_words", []string{"word_hash"}, DataHashed, "words of names and e-mails"},
 	{"shipment_facts", []string{"carrier", "service", "status", "state", "currency", "reference"}, DataIdentifier, "references and statuses"},
 	{"search_numbers", []string{"numbers"}, DataIdentifier, "order and tracking numbers"},

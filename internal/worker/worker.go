@@ -6,6 +6,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/privacy"
@@ -30,6 +32,7 @@ type Services struct {
 	Webhook   *webhook.Service
 	Batch     *batch.Service
 	Privacy   *privacy.Service
+	Addresses *addresscheck.Service
 	Store     *store.Store
 	Retention store.Retention
 }
@@ -71,7 +74,9 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error { return s.Batch.DeleteOld(ctx, time.Now()) })
-	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error { return s.Privacy.EraseExpired(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
+		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx))
+	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteExports) error { return s.Privacy.DeleteExports(ctx) })
 	return all
 }

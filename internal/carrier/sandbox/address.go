@@ -21,9 +21,11 @@ var MagicStreets = []Street{
 	{"CORRECTED STREET", "Corrected to `1 Corrected Street`; a home."},
 	{"AMBIGUOUS STREET", "Ambiguous: `1 Ambiguous Street` or `2 Ambiguous Street`."},
 	{"INVALID STREET", "Invalid: no carrier knows the street."},
-	{"SLOW STREET", "Valid, but the carriers take four seconds to answer."},
+	{slowStreet, "Valid, but the carriers take four seconds to answer."},
 	{"UNREACHABLE STREET", "No carrier can be reached to check the address."},
 }
+
+const slowStreet = "SLOW STREET"
 
 // slowCheck is longer than a purchase waits for a check, and shorter than the
 // deadline of one.
@@ -62,7 +64,7 @@ func (d direct) CheckAddress(ctx context.Context, address ship.Address) (ship.Ad
 		return ship.AddressCheck{Verdict: ship.AddressInvalid, Messages: []string{"The street is not known."}}, nil
 	case "UNREACHABLE STREET":
 		return ship.AddressCheck{}, ship.Errorf(ship.Unavailable, "%s could not be reached", d.title)
-	case "SLOW STREET":
+	case slowStreet:
 		if err := d.wait(ctx, slowCheck); err != nil {
 			return ship.AddressCheck{}, err
 		}

@@ -11,6 +11,7 @@ package sandbox
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -73,8 +74,10 @@ func modelOf(name string) *model {
 type direct struct{ *model }
 
 // Instant reports whether nothing goes wrong with the order: a fault may end in
-// anything but an immediate label.
-func (direct) Instant(order ship.Order) bool { return FaultOf(order) == "" }
+// anything but an immediate label, and a slow street is checked slowly.
+func (direct) Instant(order ship.Order) bool {
+	return FaultOf(order) == "" && !strings.EqualFold(order.Destination.Address1, slowStreet)
+}
 
 // Check accepts every key.
 func (direct) Check(context.Context) error { return nil }
