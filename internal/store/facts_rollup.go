@@ -31,12 +31,14 @@ FROM facts_progress FOR UPDATE SKIP LOCKED`
 
 // sqlRollUpPlan has the step's statements look up the keys they are given: how
 // many these are is not known when they are planned. Nor does the step wait
-// for the disk: counts and cursor are lost together, and made again.
+// for the disk: counts and cursor are lost together, and made again. The last
+// setting has a trigger for copies of v0.1.0 do nothing.
 const sqlRollUpPlan = `
 SELECT set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true),
   set_config('enable_seqscan', 'off', true),
-  set_config('synchronous_commit', 'off', true)`
+  set_config('synchronous_commit', 'off', true),
+  set_config('waybill.writes_search_numbers', 'on', true)`
 
 // A rollUp is how far the roll-up has got. It first reads the shipments that
 // were there before it (the backfill), and then follows the log.

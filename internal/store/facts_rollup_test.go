@@ -348,3 +348,58 @@ func TestWordsAreFoundAsPeopleTypeThem(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiesOfTheFirstReleaseShareTheSearch has both releases roll up the same
+// shipment: v0.1.0 wrote and searched a column of the facts.
+func TestCopiesOfTheFirstReleaseShareTheSearch(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.create(t, f.tenant, "A-1", "1Z999")
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := f.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// What this release rolls up is in the column too, and the trigger is not
+	// fired for it: it would cost every roll-up.
+	const body = `RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS `
+	function := one[string](t, f.owner, "SELECT prosrc FROM pg_proc WHERE proname = 'copy_search_numbers'")
+	exec(`CREATE OR REPLACE FUNCTION copy_search_numbers() ` + body + `'BEGIN RAISE EXCEPTION ''fired''; END'`)
+	for {
+		did, err := f.RollUp(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if did == 0 {
+			break
+		}
+	}
+	exec(`CREATE OR REPLACE FUNCTION copy_search_numbers() ` + body + `$body$` + function + `$body$`)
+	exec("SET ROLE waybill_sys")
+	if got := one[string](t, f.owner, "SELECT search_numbers FROM shipment_facts"); got == "" || got != one[string](t, f.owner, "SELECT numbers FROM search_numbers") {
+		t.Errorf("the column has the numbers %q", got)
+	}
+
+	// What v0.1.0 rolls up is found by this release.
+	find := func(what string, want int) {
+		t.Helper()
+		found, err := f.Shipments(t.Context(), f.tenant, store.ShipmentFilter{Query: "Z99"}, ship.Page{Limit: 10})
+		if err != nil || len(found) != want {
+			t.Errorf("%s: the search finds %d shipments, want %d: %v", what, len(found), want, err)
+		}
+	}
+	exec("DELETE FROM search_numbers")
+	find("without its numbers", 0)
+	exec("UPDATE shipment_facts SET search_numbers = search_numbers")
+	find("after an update of the column", 1)
+	exec("DELETE FROM search_numbers")
+	exec("CREATE TEMP TABLE facts AS SELECT * FROM shipment_facts")
+	exec("DELETE FROM shipment_facts")
+	exec("INSERT INTO shipment_facts SELECT * FROM facts")
+	find("after an insert with the column", 1)
+	exec("UPDATE search_numbers SET numbers = 'OTHER'")
+	exec("UPDATE shipment_facts SET search_numbers = search_numbers")
+	find("after an update of other numbers", 1)
+}

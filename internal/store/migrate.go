@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,12 +39,56 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("database address: %w", err)
 	}
 	cfg.MaxConns = 4
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sqlLimitLockWait)
+		return err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
 
+	// What was migrated before a lock was not available is not done again.
+	for start := time.Now(); ; {
+		err := migrate(ctx, pool)
+		if !isLockFailure(err) || time.Since(start) > lockPatience {
+			return err
+		}
+
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Copies of the previous release serve while a migration runs. Whoever asks for a
+// table that it waits for stands behind it, and a deadlock ends with an error for
+// one of the two. So the migration waits for less than Postgres does before it
+// looks for deadlocks (a second), gives its locks back, and tries again.
+const (
+	sqlLimitLockWait = `SET lock_timeout = '500ms'`
+	lockPause        = time.Second
+	lockPatience     = 10 * time.Minute
+)
+
+// isLockFailure reports whether a statement failed because of what others have
+// locked.
+func isLockFailure(err error) bool {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (failure.Code == lockNotAvailable || failure.Code == deadlockDetected)
+}
+
+// Postgres's codes for locks that a statement did not get.
+const (
+	lockNotAvailable = "55P03"
+	deadlockDetected = "40P01"
+)
+
+// migrate does the work of Migrate, if nobody keeps a table locked.
+func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := requireMigratable(ctx, pool); err != nil {
 		return err
 	}
@@ -115,7 +161,7 @@ func SchemaHash() string {
 		panic(err) // the files are embedded
 	}
 
-	hash.Write([]byte(sqlPrepareQueue))
+	hash.Write([]byte(sqlPrepareQueue + sqlRestoreNumbers))
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
@@ -184,7 +230,7 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, completed{files}, goose.WithSessionLocker(locker))
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
@@ -193,6 +239,34 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	return nil
 }
+
+// sqlRestoreNumbers runs in the transaction of migration 0024, which drops a column
+// that copies of v0.1.0 read: they never see the table without it. Migration 0025
+// does the rest.
+const sqlRestoreNumbers = `
+ALTER TABLE shipment_facts ADD COLUMN search_numbers text NOT NULL DEFAULT '';
+`
+
+// completed is the files of the migrations, with what runs together with one of
+// them.
+type completed struct{ fs.FS }
+
+// Open opens a file.
+func (c completed) Open(name string) (fs.File, error) {
+	file, err := c.FS.Open(name)
+	if err != nil || name != "0024_search_numbers.sql" {
+		return file, err
+	}
+	return completedFile{file, io.MultiReader(file, strings.NewReader(sqlRestoreNumbers))}, nil
+}
+
+type completedFile struct {
+	fs.File
+	content io.Reader
+}
+
+// Read reads the file, and then what completes it.
+func (c completedFile) Read(into []byte) (int, error) { return c.content.Read(into) }
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
 // use (they halve the queue's rate), and lets both roles use the queue; which

@@ -207,3 +207,37 @@ func TestPartitionsOfTheLogAreDroppedAfterThirtyDays(t *testing.T) {
 		t.Error("the shipment is gone too")
 	}
 }
+
+// TestAMigrationGivesWayToOthers holds a lock that it needs for longer than it waits.
+func TestAMigrationGivesWayToOthers(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	other, err := storetest.Conn(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(t.Context(), "LOCK TABLE instance IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+
+	ended := make(chan error, 1)
+	go func() { ended <- store.Migrate(t.Context(), url) }()
+
+	// It stands in nobody's way for most of the time.
+	watcher := storetest.Conn(t, url)
+	free := 0
+	for range 40 {
+		time.Sleep(50 * time.Millisecond)
+		free += 1 - min(1, one[int](t, watcher, "SELECT count(*) FROM pg_locks WHERE relation = 'instance'::regclass AND NOT granted"))
+	}
+	if free < 15 || free == 40 {
+		t.Errorf("the migration did not wait for the lock at %d of 40 moments", free)
+	}
+
+	if err := other.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("migrate: %v", err)
+	}
+}

@@ -45,7 +45,7 @@ var PersonalData = []PersonalColumns{
 	{"address_checks", []string{"address_hash", "encrypted_check"}, DataEncrypted, "with a key that follows from the address itself; deleted after 30 days"},
 	{"address_checks", []string{"carrier"}, DataNone, ""},
 	{"search_words", []string{"word_hash"}, DataHashed, "words of names and e-mails"},
-	{"shipment_facts", []string{"carrier", "service", "status", "state", "currency", "reference"}, DataIdentifier, "references and statuses"},
+	{"shipment_facts", []string{"carrier", "service", "status", "state", "currency", "search_numbers", "reference"}, DataIdentifier, "references, statuses, order and tracking numbers"},
 	{"search_numbers", []string{"numbers"}, DataIdentifier, "order and tracking numbers"},
 	{"daily_shipment_counts", []string{"carrier", "service", "status", "state", "currency"}, DataNone, ""},
 	{"transit_times", []string{"carrier", "service", "origin_area", "destination_area"}, DataNone, "areas"},

@@ -62,6 +62,10 @@ ON CONFLICT DO NOTHING`
 // what changed: a shipment is taken off the line it was counted in and added to
 // the one it belongs to now. A shipment that no client has seen has no new facts
 // and is not counted.
+//
+// The column search_numbers is for copies of v0.1.0 that run beside this one; the
+// next release does not write it (see migration 0025). It is not compared, so no
+// row is written for its sake.
 const sqlUpdateFacts = `
 WITH keys AS MATERIALIZED (
   SELECT account_id, livemode, shipment_id
@@ -79,9 +83,9 @@ WITH keys AS MATERIALIZED (
   FROM keys k JOIN shipment_facts f USING (account_id, livemode, shipment_id)
 ), saved_facts AS (
   INSERT INTO shipment_facts AS f (account_id, livemode, shipment_id, day, carrier, service, status, state, currency, amount_minor,
-    had_estimate, on_time, estimated_delivery_at, reference)
+    had_estimate, on_time, estimated_delivery_at, search_numbers, reference)
   SELECT account_id, livemode, shipment_id, day, carrier, service, status, state, currency, amount_minor,
-    had_estimate, on_time, estimated_delivery_at, reference
+    had_estimate, on_time, estimated_delivery_at, numbers, reference
   FROM new_facts
   ON CONFLICT (account_id, livemode, shipment_id) DO UPDATE SET
     carrier = excluded.carrier,
@@ -92,7 +96,8 @@ WITH keys AS MATERIALIZED (
     amount_minor = excluded.amount_minor,
     had_estimate = excluded.had_estimate,
     on_time = excluded.on_time,
-    estimated_delivery_at = excluded.estimated_delivery_at
+    estimated_delivery_at = excluded.estimated_delivery_at,
+    search_numbers = excluded.search_numbers
   WHERE (f.carrier, f.service, f.status, f.state, f.currency, f.amount_minor, f.had_estimate, f.on_time, f.estimated_delivery_at)
     IS DISTINCT FROM (excluded.carrier, excluded.service, excluded.status, excluded.state, excluded.currency, excluded.amount_minor,
       excluded.had_estimate, excluded.on_time, excluded.estimated_delivery_at)

@@ -1,0 +1,55 @@
+-- +goose Up
+
+-- Copies of v0.1.0 write and search the column that 0024 has dropped, so it is there for
+-- as long as such copies may run. It has no index, which would cost more than the rest of
+-- a write: their search reads the account's facts instead. Nor does it get the numbers of
+-- older shipments back, which would rewrite the table: copies of v0.1.0 find those by the
+-- complete order number, and by parts of numbers once their facts change.
+--
+-- This release still writes the column, for copies of v0.1.0 beside it. The next one does
+-- not; the one after that may drop the column, the trigger and its function.
+-- +goose StatementBegin
+DO $$
+BEGIN
+  -- An upgrade of v0.1.0 has restored it together with 0024; see migrateTables. Asking
+  -- first spares readers the lock.
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'shipment_facts'::regclass AND attname = 'search_numbers' AND NOT attisdropped) THEN
+    ALTER TABLE shipment_facts ADD COLUMN IF NOT EXISTS search_numbers text NOT NULL DEFAULT '';
+  END IF;
+END $$;
+-- +goose StatementEnd
+
+-- The new search finds what a copy of v0.1.0 rolls up. Copies of this release write both
+-- in one statement, and say so in a setting: the trigger does nothing for them.
+-- +goose StatementBegin
+CREATE FUNCTION copy_search_numbers() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.search_numbers AS n (account_id, livemode, shipment_id, numbers)
+  VALUES (NEW.account_id, NEW.livemode, NEW.shipment_id, NEW.search_numbers)
+  ON CONFLICT (account_id, livemode, shipment_id) DO UPDATE SET numbers = excluded.numbers
+  WHERE n.numbers <> excluded.numbers;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION copy_search_numbers FROM PUBLIC;
+CREATE TRIGGER copy_search_numbers AFTER INSERT OR UPDATE OF search_numbers ON shipment_facts FOR EACH ROW
+  WHEN (NEW.search_numbers <> '' AND coalesce(current_setting('waybill.writes_search_numbers', true), '') <> 'on')
+  EXECUTE FUNCTION copy_search_numbers();
+
+-- What copies of v0.1.0 rolled up after 0024 had copied the numbers, and before there was
+-- the trigger, is rolled up again. A number is new with one of two events, whose ids are at
+-- most an hour older than the moment of the roll-up.
+SET LOCAL ROLE waybill_sys;
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT f.account_id, f.livemode, f.shipment_id FROM shipment_facts f
+WHERE NOT EXISTS (
+  SELECT FROM search_numbers n
+  WHERE n.account_id = f.account_id AND n.livemode = f.livemode AND n.shipment_id = f.shipment_id)
+UNION
+SELECT e.account_id, e.livemode, e.subject_id FROM events e
+WHERE NOT e.is_tracker AND e.kind IN ('shipment.created', 'label.generated')
+  AND e.id >= (
+    SELECT (lpad(to_hex((extract(epoch FROM max(tstamp)::timestamptz - interval '1 hour') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    FROM goose_db_version WHERE version_id = 24);
+RESET ROLE;
