@@ -128,9 +128,17 @@ type DeleteExports struct{}
 // Kind names the job in the queue.
 func (DeleteExports) Kind() string { return "delete_exports" }
 
+// Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
+// the default queue.
+func (DeleteExports) Queue() string { return "privacy" }
+
 // EraseExpired erases what accounts keep for a shorter time than the
 // installation.
 type EraseExpired struct{}
 
 // Kind names the job in the queue.
 func (EraseExpired) Kind() string { return "erase_expired" }
+
+// Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
+// the default queue.
+func (EraseExpired) Queue() string { return "privacy" }

@@ -119,7 +119,11 @@ var pendingStates = []rivertype.JobState{
 
 func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
-		return args, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: pendingStates}}
+		options := &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: pendingStates}}
+		if own, ok := args.(interface{ Queue() string }); ok {
+			options.Queue = own.Queue()
+		}
+		return args, options
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
