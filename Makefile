@@ -93,7 +93,7 @@ image: build ## the container image as an OCI layout in image/, without Docker
 release: ## archives, packages, image, SBOM, checksums and signature into dist/; VERSION=v1.2.3 unless tagged
 	@go -C tools/release run . -source ../.. -out ../../dist $(if $(VERSION),-version $(VERSION))
 
-release-check: ## release checks in addition to make check: files of a release, the image, clients, key services
+release-check: ## release checks in addition to make check: files of a release, the image, clients, key services, an upgrade
 	@scripts/release-check
 
 carrier: ## write the skeleton of a carrier's driver: NAME=acme TITLE="Acme Parcel"

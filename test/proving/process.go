@@ -148,6 +148,22 @@ func (p *Process) End(t *testing.T) {
 	}
 }
 
+// Stop ends the program as an operator does, and waits until it has ended. Start
+// runs it again.
+func (p *Process) Stop(t *testing.T) {
+	t.Helper()
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+
+	p.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(time.Minute):
+		t.Errorf("%s did not stop within a minute", p.Name)
+	}
+}
+
 // Signal sends a signal to the program, and reports whether it runs now.
 func (p *Process) Signal(signal syscall.Signal) bool {
 	p.mu.Lock()
