@@ -8,9 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -161,7 +159,7 @@ func SchemaHash() string {
 		panic(err) // the files are embedded
 	}
 
-	hash.Write([]byte(sqlPrepareQueue + sqlRestoreNumbers))
+	hash.Write([]byte(sqlPrepareQueue))
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
@@ -230,7 +228,7 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, completed{files}, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
@@ -239,34 +237,6 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	return nil
 }
-
-// sqlRestoreNumbers runs in the transaction of migration 0024, which drops a column
-// that copies of v0.1.0 read: they never see the table without it. Migration 0025
-// does the rest.
-const sqlRestoreNumbers = `
-ALTER TABLE shipment_facts ADD COLUMN search_numbers text NOT NULL DEFAULT '';
-`
-
-// completed is the files of the migrations, with what runs together with one of
-// them.
-type completed struct{ fs.FS }
-
-// Open opens a file.
-func (c completed) Open(name string) (fs.File, error) {
-	file, err := c.FS.Open(name)
-	if err != nil || name != "0024_search_numbers.sql" {
-		return file, err
-	}
-	return completedFile{file, io.MultiReader(file, strings.NewReader(sqlRestoreNumbers))}, nil
-}
-
-type completedFile struct {
-	fs.File
-	content io.Reader
-}
-
-// Read reads the file, and then what completes it.
-func (c completedFile) Read(into []byte) (int, error) { return c.content.Read(into) }
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
 // use (they halve the queue's rate), and lets both roles use the queue; which

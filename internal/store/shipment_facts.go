@@ -64,7 +64,7 @@ ON CONFLICT DO NOTHING`
 // and is not counted.
 //
 // The column search_numbers is for copies of v0.1.0 that run beside this one; the
-// next release does not write it (see migration 0025). It is not compared, so no
+// next release does not write it (see migration 0026). It is not compared, so no
 // row is written for its sake.
 const sqlUpdateFacts = `
 WITH keys AS MATERIALIZED (

@@ -1,23 +1,13 @@
 -- +goose Up
 
--- Copies of v0.1.0 write and search the column that 0024 has dropped, so it is there for
--- as long as such copies may run. It has no index, which would cost more than the rest of
--- a write: their search reads the account's facts instead. Nor does it get the numbers of
--- older shipments back, which would rewrite the table: copies of v0.1.0 find those by the
--- complete order number, and by parts of numbers once their facts change.
+-- Copies of v0.1.0 write and search shipment_facts.search_numbers, so the column is there
+-- for as long as such copies may run. It has no index, which would cost more than the rest
+-- of a write: their search reads the account's facts instead.
 --
 -- This release still writes the column, for copies of v0.1.0 beside it. The next one does
--- not; the one after that may drop the column, the trigger and its function.
--- +goose StatementBegin
-DO $$
-BEGIN
-  -- An upgrade of v0.1.0 has restored it together with 0024; see migrateTables. Asking
-  -- first spares readers the lock.
-  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'shipment_facts'::regclass AND attname = 'search_numbers' AND NOT attisdropped) THEN
-    ALTER TABLE shipment_facts ADD COLUMN IF NOT EXISTS search_numbers text NOT NULL DEFAULT '';
-  END IF;
-END $$;
--- +goose StatementEnd
+-- not; the one after that may drop the column, the trigger and its function. A database
+-- that was migrated between the two releases may lack the column.
+ALTER TABLE shipment_facts ADD COLUMN IF NOT EXISTS search_numbers text NOT NULL DEFAULT '';
 
 -- The new search finds what a copy of v0.1.0 rolls up. Copies of this release write both
 -- in one statement, and say so in a setting: the trigger does nothing for them.
