@@ -13,7 +13,7 @@ import (
 
 // sqlWatched reads a purchase only where a parcel has further numbers.
 const sqlWatched = `
-SELECT st.account_id, st.livemode, st.id, st.carrier, st.tracking_number, s.purchase->'pieces'
+SELECT st.account_id, st.livemode, st.id, st.carrier, st.tracking_number, s.purchase->'pieces', st.status = 'delivered'
 FROM ` + subjectKeys + `
 JOIN shipment_states st USING (account_id, livemode, id)
 LEFT JOIN shipments s ON st.piece_count > 1 AND NOT st.is_tracker
@@ -21,8 +21,9 @@ LEFT JOIN shipments s ON st.piece_count > 1 AND NOT st.is_tracker
 
 // Watched is what a carrier is polled for: the numbers of a parcel's pieces.
 type Watched struct {
-	Carrier string
-	Numbers []string // by piece
+	Carrier     string
+	Numbers     []string // by piece
+	IsDelivered bool
 }
 
 // Numbers returns the numbers of the parcels at their carriers.
@@ -31,8 +32,9 @@ func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.S
 	var parcel ship.Subject
 	var carrier, number *string
 	var pieces []string
-	err := selectEach(ctx, s.system(), append(subjectTargets(&parcel), &carrier, &number, &pieces), func() error {
-		watched := Watched{Numbers: pieces}
+	var isDelivered bool
+	err := selectEach(ctx, s.system(), append(subjectTargets(&parcel), &carrier, &number, &pieces, &isDelivered), func() error {
+		watched := Watched{Numbers: pieces, IsDelivered: isDelivered}
 		watched.Carrier = value(carrier)
 		if len(watched.Numbers) == 0 && number != nil {
 			watched.Numbers = []string{*number}

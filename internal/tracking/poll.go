@@ -40,6 +40,10 @@ func (s *Service) Poll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 
+	// A push has reported the delivery of some. Without a number they cost no
+	// call, and are not polled again.
+	maps.DeleteFunc(numbers, func(_ ship.Subject, watched store.Watched) bool { return watched.IsDelivered })
+
 	slots := make(chan struct{}, maxPollers)
 	var group sync.WaitGroup
 	for id, watches := range byConnection {

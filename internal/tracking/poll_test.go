@@ -300,3 +300,27 @@ func TestAParcelThatVanishesBetweenItsClaimAndTheQuestionCostsNothing(t *testing
 		t.Errorf("%d are due again", n)
 	}
 }
+
+func TestAParcelWhoseDeliveryWasPushedIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newPollBench(t, "fedex")
+	numbers, shipments := b.parcels(t, "fedex", 2, time.Hour)
+	s := b.copy(100, time.Millisecond)
+	delivery := ship.Scan{Code: "DL", Status: ship.Delivered, At: time.Now().UTC()}
+	err := s.ApplyUpdates(t.Context(), []tracking.Update{{
+		Subject: ship.Subject{Tenant: b.tenant, ID: shipments[0].ID.Raw()},
+		Scans:   []store.NewScan{{Scan: delivery}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pollAll(t, s)
+	if !slices.Equal(b.asked.times(numbers[0]), []int{0}) || !slices.Equal(b.asked.times(numbers[1]), []int{1}) {
+		t.Errorf("asked about: %v", b.asked.numbers)
+	}
+	time.Sleep(10 * time.Millisecond)
+	if n := pollAll(t, s); n != 0 {
+		t.Errorf("%d are still polled", n)
+	}
+}
