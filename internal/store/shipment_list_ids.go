@@ -25,6 +25,15 @@ SELECT t.subject_id FROM (
 ) t
 UNION SELECT c.shipment_id FROM shipment_changes c WHERE c.account_id = $1 AND c.livemode = $2`
 
+// sqlTailPlan has the tail read by an index of the log's order, from the cursor
+// on. Its end is not known when the statement is planned, and the planner would
+// rather read all events of the last hour by the time in their ids.
+const sqlTailPlan = `
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+  set_config('enable_bitmapscan', 'off', true),
+  set_config('enable_seqscan', 'off', true),
+  set_config('max_parallel_workers_per_gather', '0', true)`
+
 const sqlRolledUp = `SELECT ready FROM facts_progress`
 
 // tail returns the shipments whose facts may be behind, and whether all older
@@ -32,7 +41,7 @@ const sqlRolledUp = `SELECT ready FROM facts_progress`
 func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids idArray, ready bool, err error) {
 	ids = idArray{}
 	batch := s.newBatch(t)
-	batch.Queue(sqlPlanOnce)
+	batch.Queue(sqlTailPlan)
 	batch.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
 	batch.Queue(sqlTail, t.Account, t.Livemode).Query(collectIDs(&ids))
 	err = s.send(ctx, batch)

@@ -92,3 +92,42 @@ func withValues(sql string, args map[string]string) string {
 		return cmp.Or(args[name[1:]], "NULL")
 	})
 }
+
+// TestTheTailIsReadFromTheCursorOn has an hour of events before the roll-up's
+// cursor: every list and page reads the tail, and must not read them.
+func TestTheTailIsReadFromTheCursorOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	raw := f.tenant.Account.Raw()
+	account := fmt.Sprintf("'%x'", raw[:])
+	for _, sql := range []string{
+		`INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+		 SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') || substr(md5(n::text), 1, 20))::uuid,
+		   ` + account + `, false, md5(n::text)::uuid, 'shipment.created', 1, 1, '{}' FROM generate_series(1, 20000) n`,
+		`ANALYZE events`,
+	} {
+		if _, err := f.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	tenant := f.tenant
+	err := asApp(t, f.owner, &tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), constants(t)["sqlTailPlan"]); err != nil {
+			return err
+		}
+		tail := withValues(constants(t)["sqlTail"], map[string]string{"1": account, "2": "false"})
+		rows, err := tx.Query(t.Context(), "EXPLAIN "+tail, pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			return err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Bitmap") || !strings.Contains(plan, "ROW(txid, id) > ROW(") || !strings.Contains(plan, "Index Cond") {
+			t.Errorf("the tail is not read by an index of the log's order:\n%s", plan)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -44,7 +44,7 @@ var settings = []string{
 
 // postgresSettings has Postgres write checkpoints as often as it does by
 // default, so that every ten minutes have two of them.
-const postgresSettings = "-c checkpoint_timeout=5min -c shared_preload_libraries=auto_explain,pg_stat_statements -c auto_explain.log_min_duration=25ms -c auto_explain.log_nested_statements=on"
+const postgresSettings = "-c checkpoint_timeout=5min"
 
 const secretKey = "bG9hZC1sb2FkLWxvYWQtbG9hZC1sb2FkLWxvYWQtbG9hZC0xMjM0"
 
