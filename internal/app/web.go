@@ -20,6 +20,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Account:      a.services.account,
 		Member:       a.services.member,
 		Quoting:      a.services.quoting,
+		Addresses:    a.services.addresses,
 		Shipping:     a.services.shipping,
 		Tracking:     a.services.tracking,
 		Webhook:      a.services.webhook,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
@@ -101,9 +102,10 @@ func newBenchOn(t testing.TB, database string) *bench {
 			return quoting.Policy(p), err
 		},
 	})
+	c.Addresses = addresscheck.New(addresscheck.Config{Store: b.store, Accounts: sellers, Key: []byte("0123456789abcdef0123456789abcdef"), Log: c.Log})
 	b.shippingWith = func(waits shipping.Waits) *shipping.Service {
 		return shipping.New(shipping.Config{
-			Store: b.store, Accounts: sellers, Quoting: c.Quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+			Store: b.store, Accounts: sellers, Quoting: c.Quoting, Addresses: c.Addresses, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 			BaseURL: testBase, Waits: waits, Log: c.Log,
 		})
 	}

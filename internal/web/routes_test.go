@@ -161,6 +161,7 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
 	{"GET /app/{account}/{mode}/settings/logo/{hash}", "", nil, 404, 0},
 	{"POST /app/{account}/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
+	{"POST /app/{account}/{mode}/shipments/address", "", form("country", "DE"), 200, 0},
 	{"POST /app/{account}/{mode}/shipments/fields", "", form("country", "DE"), 404, 0},
 	{"GET /app/{account}/{mode}/boxes", "", nil, 200, 0},
 	{"POST /app/{account}/{mode}/boxes", "", form("name", ""), 422, 0},

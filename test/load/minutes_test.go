@@ -103,10 +103,10 @@ func load() float64 {
 
 // A memory is the service's, averaged since the last cut.
 type memory struct {
-	mu                        sync.Mutex
-	resident, heap, routines  float64
-	residentTimes, scrapes    int
-	lastResident, highestSeen float64
+	mu                       sync.Mutex
+	resident, heap, routines float64
+	residentTimes, scrapes   int
+	highestSeen              float64
 }
 
 // watch reads the service's memory every five seconds, and its metrics every

@@ -221,6 +221,12 @@ func getFields(v *site.Visit) error {
 	case "country":
 		return v.Show(http.StatusOK, countryParts(frame, page))
 
+	case "address":
+		if err := useSuggestion(v, &page); err != nil {
+			return err
+		}
+		return v.Show(http.StatusOK, destinationFields(frame, page))
+
 	case "item":
 		page.Customs.Items = edited(page.Customs.Items, v.Query("remove"), customsLine{Quantity: "1"}, maxLines)
 		return v.Show(http.StatusOK, customsCard(frame, page, false))

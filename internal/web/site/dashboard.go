@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -31,18 +32,19 @@ import (
 
 // Config is what the dashboard needs.
 type Config struct {
-	Account  *account.Service
-	Member   *member.Service
-	Rules    *rulebook.Service
-	Quoting  *quoting.Service
-	Shipping *shipping.Service
-	Tracking *tracking.Service
-	Webhook  *webhook.Service
-	Batch    *batch.Service
-	Journal  *journal.Service
-	Privacy  *privacy.Service
-	Box      *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
-	Heavy    *budget.Budget // memory for large files; nil sets no limit
+	Account   *account.Service
+	Member    *member.Service
+	Rules     *rulebook.Service
+	Quoting   *quoting.Service
+	Addresses *addresscheck.Service
+	Shipping  *shipping.Service
+	Tracking  *tracking.Service
+	Webhook   *webhook.Service
+	Batch     *batch.Service
+	Journal   *journal.Service
+	Privacy   *privacy.Service
+	Box       *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
+	Heavy     *budget.Budget // memory for large files; nil sets no limit
 
 	// NeedsCustoms reports whether a parcel between the addresses is declared to
 	// customs, which some are inside one country; nil compares the countries.
