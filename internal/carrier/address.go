@@ -57,11 +57,31 @@ func (c *Carrier) CheckAddress(ctx context.Context, address ship.Address) (_ shi
 
 	ctx, done := c.begin(ctx, OpCheckAddress, c.Deadlines.CheckAddress)
 	defer func() { done(err) }()
-	check, err := checker.CheckAddress(ctx, address)
+	check, err := checker.CheckAddress(ctx, withoutPerson(address))
+	if ship.KindOf(err) == ship.NotFound {
+		// A driver turns its carrier's "not found" into a verdict. This one came
+		// from a proxy or a wrong URL, and says nothing about the address.
+		return ship.AddressCheck{}, c.errorf(ship.Unavailable, "%s has no address check at the configured URL", c.spec.Title)
+	}
 	if err != nil {
 		return ship.AddressCheck{}, c.explain(err, ship.Unavailable)
 	}
 	return c.conclude(address, check)
+}
+
+// withoutPerson returns the place alone: no carrier needs to know who lives there
+// to check it.
+func withoutPerson(address ship.Address) ship.Address {
+	return ship.Address{
+		Address1:    address.Address1,
+		Address2:    address.Address2,
+		Address3:    address.Address3,
+		City:        address.City,
+		State:       address.State,
+		Zip:         address.Zip,
+		Country:     address.Country,
+		Residential: address.Residential,
+	}
 }
 
 // conclude turns what a driver found into the result for the address as it was

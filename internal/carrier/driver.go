@@ -87,8 +87,9 @@ type Tracker interface {
 // where, and how precisely.
 type AddressChecker interface {
 	// CheckAddress returns the verdict, the residential flag, messages, and as
-	// Address the place as the carrier has it: without the person, whom the
-	// caller adds. An address that does not exist is a verdict, not an error.
+	// Address the place as the carrier has it. It is given the place without the
+	// person, whom the caller adds. An address that does not exist is a verdict,
+	// not an error; an answer that cannot be read is an error, never a verdict.
 	CheckAddress(ctx context.Context, a ship.Address) (ship.AddressCheck, error)
 }
 

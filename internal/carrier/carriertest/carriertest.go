@@ -33,6 +33,12 @@ type Subject struct {
 	Absent carrier.BuyOrder
 	// Refusal is how the carrier declines.
 	Refusal Refusal
+	// Addresses are what the carrier finds about addresses, at least a valid and
+	// an invalid one; none if it does not check them. A valid one comes first.
+	Addresses []AddressExample
+	// AddressRefusal is how the carrier declines to check an address; the zero
+	// value means Refusal, which at some carriers is a verdict.
+	AddressRefusal Refusal
 	// TokenPaths are how the paths of the carrier's token requests end, none if
 	// it has none. They are not counted, and faults of operations spare them.
 	TokenPaths []string
@@ -89,6 +95,7 @@ type operation struct {
 type prepared struct {
 	order    carrier.BuyOrder
 	purchase ship.Purchase
+	address  ship.Address
 }
 
 var operations = []operation{
@@ -111,6 +118,10 @@ var operations = []operation{
 	}},
 	{"track", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
 		_, err := c.Track(ctx, []string{p.purchase.TrackingNumber})
+		return err
+	}},
+	{"addresses", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.CheckAddress(ctx, p.address)
 		return err
 	}},
 }
@@ -144,6 +155,9 @@ func (s Subject) cases() []testCase {
 	list = append(list, testCase{"purchases are whole", s.testPurchase}, testCase{"many at once", s.testParallel})
 	if slices.Contains(able, "find") {
 		list = append(list, testCase{"finds what was bought and nothing else", s.testFind})
+	}
+	if slices.Contains(able, "addresses") {
+		list = append(list, s.addressCases()...)
 	}
 	return list
 }
@@ -251,6 +265,9 @@ func (s Subject) testParallel(t testing.TB) error {
 // service.
 func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
 	needed := prepared{order: s.Order}
+	if len(s.Addresses) > 0 {
+		needed.address = resident(s.Addresses[0].Address)
+	}
 	if op.name == "void" || op.name == "find" || op.name == "track" {
 		clean, err := s.openVia(service)
 		if err != nil {

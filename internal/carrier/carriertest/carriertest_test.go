@@ -41,6 +41,10 @@ func TestSuiteNoticesBadHabits(t *testing.T) {
 		{"waits for ever", habits{deaf: true}, "rates never answers"},
 		{"takes silence for absence", habits{assumes: true}, "find answer says nothing"},
 		{"does not close", habits{leaks: true}, "rates works"},
+		{"takes silence for a verdict", habits{guesses: true}, "addresses answer says nothing"},
+		{"takes a proxy for the carrier", habits{guesses: true}, "addresses not found by a proxy"},
+		{"repeats the address in its errors", habits{gossips: true}, "addresses refused by the carrier"},
+		{"confuses homes and businesses", habits{confuses: true}, "addresses that are valid: 1 Perch St"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, c := range subject(tc.habits).cases() {
@@ -62,6 +66,8 @@ func subject(h habits) Subject {
 			Name: "parrot", Title: "Parrot Post",
 			Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}},
 			Services: []carrier.Service{{Code: "fly", Name: "Fly"}},
+
+			AddressCoverage: carrier.AddressCoverage{Streets: []string{"US"}},
 			Open: func(o carrier.Opening) (carrier.Driver, error) {
 				return &parrot{habits: h, secret: o.Credentials["secret"], via: o.Via, token: carrierkit.NewToken()}, nil
 			},
@@ -73,7 +79,15 @@ func subject(h habits) Subject {
 		},
 		Refusal:    Refusal{Status: 400, Body: `{"error":{"code":"E7","text":"%s"}}`, Code: "E7"},
 		TokenPaths: []string{"/token"},
+		Addresses: []AddressExample{
+			{Address: perch("1 Perch St"), Verdict: ship.AddressValid, Kind: "home"},
+			{Address: perch("0 Perch St"), Verdict: ship.AddressInvalid},
+		},
 	}
+}
+
+func perch(line string) ship.Address {
+	return ship.Address{Address1: line, City: "Albany", State: "NY", Zip: "12207", Country: "US"}
 }
 
 // aviary is a carrier with tokens.
@@ -96,6 +110,12 @@ func (a *aviary) Do(r *http.Request) (*http.Response, error) {
 		return response(200, strings.NewReader(`{"token":"t","ttl":3600}`)), nil
 	case "/check", "/void":
 		return response(200, strings.NewReader(`{"ok":"yes"}`)), nil
+	case "/address":
+		known := "no"
+		if strings.HasPrefix(reference, "1 ") {
+			known = "yes"
+		}
+		return response(200, strings.NewReader(`{"known":"`+known+`"}`)), nil
 	case "/rates":
 		return response(200, strings.NewReader(`{"cents":999}`)), nil
 	case "/buy":
@@ -112,6 +132,7 @@ func (a *aviary) Do(r *http.Request) (*http.Response, error) {
 // habits are ways to write a bad driver.
 type habits struct {
 	retries, careless, stale, talkative, greedy, forges, deaf, assumes, leaks bool
+	guesses, gossips, confuses                                                bool
 }
 
 type parrot struct {
@@ -127,6 +148,7 @@ type parrotAnswer struct {
 	Number string `json:"number"`
 	Ref    string `json:"ref"`
 	Label  string `json:"label"`
+	Known  string `json:"known"`
 }
 
 func (p *parrot) ask(ctx context.Context, path string, effect bool, body any) (parrotAnswer, error) {
@@ -211,6 +233,32 @@ func (p *parrot) Find(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error
 		return ship.Sale{}, ship.Errorf(ship.NotFound, "nothing there")
 	}
 	return p.purchase(a), err
+}
+
+func (p *parrot) CheckAddress(ctx context.Context, address ship.Address) (ship.AddressCheck, error) {
+	a, err := p.ask(ctx, "/address", false, address.Address1)
+	if p.gossips && ship.KindOf(err) == ship.Invalid {
+		return ship.AddressCheck{}, &ship.Error{
+			Kind:    ship.Invalid,
+			Message: "they do not like " + address.Address1,
+			Refusal: ship.ErrorOf(err).Refusal,
+		}
+	}
+	if p.guesses && ship.KindOf(err) == ship.NotFound {
+		err = nil
+	}
+	if err != nil {
+		return ship.AddressCheck{}, err
+	}
+
+	isHome := !p.confuses
+	switch {
+	case a.Known == "yes":
+		return ship.AddressCheck{Verdict: ship.AddressValid, Address: address, Residential: &isHome}, nil
+	case a.Known == "no" || p.guesses:
+		return ship.AddressCheck{Verdict: ship.AddressInvalid, Messages: []string{"No such perch."}}, nil
+	}
+	return ship.AddressCheck{}, ship.Errorf(ship.Unavailable, "no answer")
 }
 
 func (p *parrot) purchase(a parrotAnswer) ship.Sale {

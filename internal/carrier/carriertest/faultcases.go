@@ -70,11 +70,12 @@ func (s Subject) faults(op operation) []faultCase {
 	}
 
 	if op.name != "check" {
-		refusal := answer(s.Refusal.Status, fmt.Sprintf(s.Refusal.Body, "no such street"))
+		refusal := s.refusal(op)
+		refused := answer(refusal.Status, fmt.Sprintf(refusal.Body, "no such street"))
 		list = append(list,
-			faultCase{"refused by the carrier", refusal, ship.Invalid, ship.Invalid, s.refusalCode},
-			faultCase{"refused in a compressed answer", compressedRefusal(refusal), ship.Invalid, ship.Invalid, s.refusalCode},
-			faultCase{"refused with the request repeated", echo(s.Refusal), ship.Invalid, ship.Invalid, s.refusalCode})
+			faultCase{"refused by the carrier", refused, ship.Invalid, ship.Invalid, refusal.isRead},
+			faultCase{"refused in a compressed answer", compressedRefusal(refused), ship.Invalid, ship.Invalid, refusal.isRead},
+			faultCase{"refused with the request repeated", echo(refusal), ship.Invalid, ship.Invalid, refusal.isRead})
 	}
 
 	switch op.name {
@@ -87,7 +88,14 @@ func (s Subject) faults(op operation) []faultCase {
 	}
 
 	switch op.name {
-	case "buy", "find", "void", "rates":
+	case "addresses":
+		// An address is not unknown to the carrier because a proxy does not know
+		// the path.
+		list = append(list, faultCase{"not found by a proxy", answer(404, page), away, away, nil})
+	}
+
+	switch op.name {
+	case "buy", "find", "void", "rates", "addresses":
 		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil})
 	}
 	return list
@@ -112,9 +120,18 @@ func wait7(limited *ship.Error) error {
 	return nil
 }
 
-func (s Subject) refusalCode(refused *ship.Error) error {
-	if refused.Refusal.Code != s.Refusal.Code {
-		return fmt.Errorf("the carrier's code is %q, want %q", refused.Refusal.Code, s.Refusal.Code)
+// refusal returns how the carrier declines the operation.
+func (s Subject) refusal(op operation) Refusal {
+	if op.name == "addresses" && s.AddressRefusal.Status != 0 {
+		return s.AddressRefusal
+	}
+	return s.Refusal
+}
+
+// isRead requires that the carrier's own code is in the error.
+func (r Refusal) isRead(refused *ship.Error) error {
+	if refused.Refusal.Code != r.Code {
+		return fmt.Errorf("the carrier's code is %q, want %q", refused.Refusal.Code, r.Code)
 	}
 	return nil
 }
@@ -178,6 +195,11 @@ func (s Subject) testFault(t testing.TB, op operation, injected faultCase) error
 			return injected.also(failure)
 		}
 	}
+	if op.name == "addresses" {
+		if err := s.inspectAddress(err); err != nil {
+			return err
+		}
+	}
 	return errors.Join(s.inspect(err), w.complaint(op))
 }
 
@@ -219,6 +241,8 @@ func (s Subject) runOver(t testing.TB, op operation, service carrier.Doer, w *wi
 		Find:  within,
 		Void:  within,
 		Track: within,
+
+		CheckAddress: within,
 	}
 	return op.run(t.Context(), c, needed)
 }

@@ -60,6 +60,19 @@ func openVia(t testing.TB, name string, via carrier.Doer) *carrier.Carrier {
 	return nil
 }
 
+// addresses are the verdicts of the magic streets.
+func addresses() []carriertest.AddressExample {
+	at := func(line string) ship.Address {
+		return ship.Address{Address1: line, City: "Albany", State: "NY", Zip: "12207", Country: "US"}
+	}
+	return []carriertest.AddressExample{
+		{Address: at("5 Any Street"), Verdict: ship.AddressValid},
+		{Address: at("Corrected Street"), Verdict: ship.AddressCorrected, Becomes: at("1 Corrected Street"), Kind: "home"},
+		{Address: at("Ambiguous Street"), Verdict: ship.AddressAmbiguous, Candidates: 2},
+		{Address: at("Invalid Street"), Verdict: ship.AddressInvalid},
+	}
+}
+
 func TestCarrier(t *testing.T) {
 	for _, spec := range sandbox.Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -72,6 +85,7 @@ func TestCarrier(t *testing.T) {
 				Order:       buyOrder(spec.Name),
 				Absent:      absent,
 				Refusal:     carriertest.Refusal{Status: 422, Body: `{"code":"120802","message":"%s"}`, Code: "120802"},
+				Addresses:   addresses(),
 			})
 		})
 	}
