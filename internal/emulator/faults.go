@@ -42,6 +42,9 @@ type Faults struct {
 	// Void is what happens to a void, by share: "refuse" (nothing done), "lost"
 	// (done, the answer is lost), "hang" (done, no answer).
 	Void map[string]float64 `json:"void,omitempty"`
+	// Address is what happens to the answer about an address, by share: "hang",
+	// "reset", "500", "502", "truncate".
+	Address map[string]float64 `json:"address,omitempty"`
 
 	LookupLag  Duration `json:"lookupLag,omitzero"`   // how long a look-up does not find a new sale
 	LookupFlap float64  `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
@@ -61,6 +64,7 @@ type Scan struct {
 var (
 	buyFaults  = []string{"hang", "reset", "500", "502", "truncate", "wrong_reference"}
 	voidFaults = []string{"refuse", "lost", "hang"}
+	lookFaults = []string{"hang", "reset", "500", "502", "truncate"}
 )
 
 // check returns what is invalid in the faults.
@@ -79,7 +83,10 @@ func (k Faults) check() error {
 	if err := checkShares("buy", k.Buy, buyFaults); err != nil {
 		return err
 	}
-	return checkShares("void", k.Void, voidFaults)
+	if err := checkShares("void", k.Void, voidFaults); err != nil {
+		return err
+	}
+	return checkShares("address", k.Address, lookFaults)
 }
 
 // checkShares returns what is invalid in the shares of faults.

@@ -35,6 +35,7 @@ var driverFiles = []string{
 	"number.go",
 	"push.go",
 	"subscribe.go",
+	"address.go",
 	"errors.go",
 	"wire.go",
 	"wiretrack.go",

@@ -22,7 +22,7 @@ var credentials = carrier.Credentials{
 // files are UPS's own.
 var files = []string{
 	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
-	"ups/openapi-json/Tracking.json",
+	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json",
 }
 
 // Deviations of UPS from its own OpenAPI files.
@@ -140,10 +140,41 @@ func TestCarrier(t *testing.T) {
 					return contract.Checked(via)
 				},
 				Order:      b,
+				Addresses:  addresses(),
 				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
 				TokenPaths: []string{"/security/v1/oauth/token"},
 			})
 		})
+	}
+}
+
+// addresses are one of each verdict. In UPS's test environment all of them must be
+// in New York or California.
+func addresses() []carriertest.AddressExample {
+	tower := ship.Address{Address1: "350 5th Avenue", Address2: "Suite 2110", City: "New York", State: "NY", Zip: "10118", Country: "US"}
+	moved := tower
+	moved.City = "Brooklyn"
+	moved.Zip = "10018"
+	found := tower
+	found.City = "NEW YORK"
+	found.Zip = "10118-0110"
+	at := func(line string) ship.Address {
+		return ship.Address{Address1: line, City: "Albany", State: "NY", Zip: "12207-1000", Country: "US"}
+	}
+	return []carriertest.AddressExample{
+		{Address: tower, Verdict: ship.AddressValid, Kind: "business"},
+		{Address: at("5 Any St"), Verdict: ship.AddressValid, Kind: "home"},
+		{Address: moved, Verdict: ship.AddressCorrected, Becomes: found, Kind: "business"},
+		{Address: at("1 Twin St"), Verdict: ship.AddressAmbiguous, Candidates: 2},
+		{Address: at("1 Nowhere St"), Verdict: ship.AddressInvalid},
+		{
+			Address: ship.Address{Address1: "5 Any St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
+			Verdict: ship.AddressUnknown,
+		},
+		{
+			Address: ship.Address{Address1: "5 Any St", City: "Hagatna", State: "GU", Zip: "96910", Country: "US"},
+			Verdict: ship.AddressUnknown,
+		},
 	}
 }
 

@@ -110,6 +110,30 @@ func TestVoidsAreJudgedByWhatUPSSays(t *testing.T) {
 	}
 }
 
+// What UPS declines is an error, and only its own statement is a verdict.
+func TestRefusedChecksOfAddressesAreNoVerdicts(t *testing.T) {
+	address := ship.Address{Name: "Ann", Address1: "5 Any St", City: "Albany", State: "NY", Zip: "12207", Country: "US"}
+	for _, tc := range []struct {
+		status  int
+		body    string
+		verdict ship.AddressVerdict
+		want    ship.Kind
+	}{
+		{400, `{"response":{"errors":[{"code":"9264030","message":"The state is not supported in the Customer Integration Environment."}]}}`, ship.AddressUnknown, ""},
+		{400, `{"response":{"errors":[{"code":"9264028","message":"Invalid or missing request option."}]}}`, "", ship.Invalid},
+		{403, `{"response":{"errors":[{"code":"250003","message":"Invalid Access License number"}]}}`, "", ship.Forbidden},
+		{404, `{"response":{"errors":[{"code":"404","message":"not found"}]}}`, "", ship.Unavailable},
+	} {
+		check, err := open(t, scripted(t, tc.status, tc.body)).CheckAddress(t.Context(), address)
+		if ship.KindOf(err) != tc.want || check.Verdict != tc.verdict {
+			t.Errorf("%d %s: %s, %v", tc.status, tc.body, check.Verdict, err)
+		}
+		if tc.want == ship.Forbidden && !strings.Contains(err.Error(), "Address Validation") {
+			t.Errorf("%v does not name the product", err)
+		}
+	}
+}
+
 // scripted returns a carrier that issues tokens and gives the same response to
 // every other request.
 func scripted(t *testing.T, status int, body string) carrier.Doer {

@@ -1,5 +1,5 @@
-// Package ups is the driver of UPS: quotes, labels, look-ups, voids and
-// tracking over its REST API, and the pushes of its Track Alert. It makes one
+// Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking and
+// checks of addresses over its REST API, and the pushes of its Track Alert. It makes one
 // attempt per call, keeps no state but its token, and logs nothing.
 package ups
 
@@ -20,7 +20,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "client_id", Title: "Client ID", Required: true,
-			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping and Tracking), and copy the Client ID from its credentials.",
+			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking and Address Validation), and copy the Client ID from its credentials.",
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
@@ -31,14 +31,15 @@ var Spec = carrier.Spec{
 			Help: "Six letters and digits, also called the shipper number: at ups.com under Profile, Accounts and Payment, or on an invoice. The account must be added to the app.",
 		},
 	},
-	Services:       specServices(),
-	Packagings:     specPackagings(),
-	Formats:        []string{"gif", "zpl"},
-	Address:        addressLimits,
-	TrackBatch:     trackBatch,
-	SubscribeBatch: subscribeBatch,
-	LookupLag:      time.Minute,
-	Deadlines:      carrier.Deadlines{Track: 10 * time.Second},
+	Services:        specServices(),
+	Packagings:      specPackagings(),
+	Formats:         []string{"gif", "zpl"},
+	Address:         addressLimits,
+	AddressCoverage: addressCoverage,
+	TrackBatch:      trackBatch,
+	SubscribeBatch:  subscribeBatch,
+	LookupLag:       time.Minute,
+	Deadlines:       carrier.Deadlines{Track: 10 * time.Second, CheckAddress: 8 * time.Second},
 	Limits: []string{
 		"UPS sends labels as GIF or ZPL, never as PDF. Waybill buys GIF labels and creates the other formats from them.",
 		"UPS accepts two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference that Waybill uses to find the purchase.",
@@ -54,11 +55,12 @@ var Spec = carrier.Spec{
 		"UPS sends the invoice to customs electronically where the account and the destination allow it; `customs.paperless: off` requests a printed one. A copy of the invoice is among the shipment's documents either way.",
 		"Addresses in Vietnam need a province. UPS has country codes of its own for the Canary Islands and for territories of the United States and France; Waybill uses them.",
 		"UPS accepts 35 characters in the sender's name and prints 30; it accepts 30 characters in a city and prints 15.",
+		"UPS checks addresses in the United States and Puerto Rico against postal data (product Address Validation), and says whether they are homes or businesses. Its test environment knows only addresses in New York and California; the verdict on others is `unknown` there.",
 		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
 		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
 		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",
 		"Older scans have local times without a time zone. If the location does not determine the zone, the event says that its zone is unknown.",
-		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have.",
+		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have; the codes by which Address Validation declines a request, and what it answers to an app without that product.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,

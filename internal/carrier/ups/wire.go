@@ -14,6 +14,12 @@ type present bool
 // MarshalJSON writes the value of a flag that is there.
 func (present) MarshalJSON() ([]byte, error) { return []byte(`""`), nil }
 
+// UnmarshalJSON reads the flag from its key.
+func (p *present) UnmarshalJSON(data []byte) error {
+	*p = string(data) != "null"
+	return nil
+}
+
 // some is what UPS sends as an array, as a single member, or as "" when there
 // is none, depending on the version and the answer.
 type some[T any] []T
@@ -32,6 +38,20 @@ func (s *some[T]) UnmarshalJSON(data []byte) error {
 	}
 	*s = nil
 	return nil
+}
+
+// texts are what UPS sends as an array, or as text when there is only one.
+type texts []string
+
+// UnmarshalJSON reads both.
+func (t *texts) UnmarshalJSON(data []byte) error {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '"' {
+		var one string
+		err := json.Unmarshal(data, &one)
+		*t = texts{one}
+		return err
+	}
+	return json.Unmarshal(data, (*[]string)(t))
 }
 
 // text is text that may come as a bare number.

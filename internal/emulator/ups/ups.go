@@ -1,6 +1,7 @@
 // Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking and Track Alert, in UPS's own protocol. It shares no code
-// with the service, and tests compare the service's records with its ledger.
+// voids, tracking, Track Alert and checks of addresses, in UPS's own protocol. It
+// shares no code with the service, and tests compare the service's records with
+// its ledger.
 //
 // It pushes the events of parcels, from their subscription on, to the webhook
 // that is set up in UPS's portal:
@@ -53,6 +54,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("GET /api/track/v1/details/{number}", true, s.track)
 	s.Handle("GET /api/track/v1/reference/details/{reference}", true, s.trackReference)
 	s.Handle("GET /api/track/v1/shipment/details/{number}", true, s.trackShipment)
+	s.Handle("POST /api/addressvalidation/v2/{option}", true, s.checkAddress)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
