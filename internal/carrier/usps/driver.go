@@ -116,6 +116,8 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 		return true, d.allows("shipments")
 	case carrier.OpTrack:
 		return true, d.allows("tracking")
+	case carrier.OpCheckAddress:
+		return true, d.allows("addresses")
 	}
 	return false, false
 }

@@ -25,13 +25,42 @@ func TestCarrier(t *testing.T) {
 			_, via := stand(t, c)
 			return via
 		},
-		Order: home(),
+		Order:     home(),
+		Addresses: addresses(),
+		AddressRefusal: carriertest.Refusal{
+			Status: 400, Code: "160401",
+			Body: `{"apiVersion":"/addresses/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"160401","title":"Bad Request","detail":"%s","source":{"parameter":"streetAddress"}}]}}`,
+		},
 		Refusal: carriertest.Refusal{
 			Status: 400, Code: "010005",
 			Body: `{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"010005","title":"Bad Request","detail":"%s","source":{"parameter":"toAddress"}}]}}`,
 		},
 		TokenPaths: []string{"/oauth2/v3/token", "/payments/v3/payment-authorization"},
 	})
+}
+
+// addresses are one of each verdict.
+func addresses() []carriertest.AddressExample {
+	tower := ship.Address{Address1: "350 5th Avenue", Address2: "Suite 2110", City: "New York", State: "NY", Zip: "10118", Country: "US"}
+	moved := tower
+	moved.City = "Brooklyn"
+	moved.Zip = "10018"
+	found := tower
+	found.City = "NEW YORK"
+	found.Zip = "10118-0110"
+	island := ship.Address{Address1: "100 Calle Sol", City: "San Juan", Zip: "00901", Country: "PR"}
+	at := func(line string) ship.Address {
+		return ship.Address{Address1: line, City: "Albany", State: "NY", Zip: "12207-1000", Country: "US"}
+	}
+	return []carriertest.AddressExample{
+		{Address: tower, Verdict: ship.AddressValid, Kind: "business"},
+		{Address: at("5 Any St"), Verdict: ship.AddressValid, Kind: "home"},
+		{Address: at("1 Towers Plaza"), Verdict: ship.AddressValid, Kind: "home"},
+		{Address: island, Verdict: ship.AddressValid, Kind: "home"},
+		{Address: moved, Verdict: ship.AddressCorrected, Becomes: found, Kind: "business"},
+		{Address: at("1 Twin St"), Verdict: ship.AddressAmbiguous},
+		{Address: at("1 Nowhere St"), Verdict: ship.AddressInvalid},
+	}
 }
 
 var credentials = carrier.Credentials{
@@ -71,7 +100,7 @@ func contracts(t testing.TB, departures map[string][]carriertest.Departure) chec
 	list := checks{}
 	for path, file := range map[string]string{
 		"/labels/v3": "domestic-labels", "/international-labels/v3": "international-labels", "/payments/v3": "payments",
-		"/shipments/v3": "shipping-options", "/tracking/v3": "tracking",
+		"/shipments/v3": "shipping-options", "/tracking/v3": "tracking", "/addresses/v3": "addresses",
 	} {
 		list[path] = carriertest.NewContract(t, usps.Spec.TestURL+path, departures[path], "usps/openapi-json/"+file+".json")
 	}

@@ -1,5 +1,5 @@
 // Package usps buys labels from the United States Postal Service over its v3
-// APIs, and tracks parcels. It knows the wire format and nothing of the store.
+// APIs, tracks parcels, and checks addresses. It knows the wire format and nothing of the store.
 // It makes one attempt per call and keeps no state but its two tokens: the
 // access token, and the payment authorization that every label call needs as
 // well.
@@ -19,7 +19,7 @@ var Spec = carrier.Spec{
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
-		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, and Tracking and Subscriptions - Tracking to track parcels; all except Shipping Options need approval from USPS."},
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, and Addresses to check addresses; all except Shipping Options and Addresses need approval from USPS."},
 		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
 		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
 		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
@@ -28,17 +28,20 @@ var Spec = carrier.Spec{
 		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
 		{Name: "alert_email", Title: "Alert e-mail", Help: "The address that USPS notifies when it cannot deliver tracking updates to this service, or is about to end the subscription. Optional."},
 	},
-	Services:   specServices(),
-	Packagings: specPackagings(),
-	Formats:    []string{formatPDF, formatPNG},
-	Address:    addressLimits,
-	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
-	TrackBatch: trackBatch,
-	LookupLag:  time.Minute,
+	Services:        specServices(),
+	Packagings:      specPackagings(),
+	Formats:         []string{formatPDF, formatPNG},
+	Address:         addressLimits,
+	AddressCoverage: addressCoverage,
+	Quota:           carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
+	TrackBatch:      trackBatch,
+	LookupLag:       time.Minute,
 	Deadlines: carrier.Deadlines{
 		Check: 20 * time.Second, // two tokens and the account
 		Find:  30 * time.Second, // a look-up renders the label again
 		Void:  30 * time.Second,
+
+		CheckAddress: 8 * time.Second,
 	},
 	Limits: []string{
 		"Orders with several parcels are rejected, because USPS sells a separate label for each parcel. Create one shipment per parcel.",
@@ -49,6 +52,8 @@ var Spec = carrier.Spec{
 		"Only the connected payment account pays: billing to the recipient or a third party is rejected, and so are prepaid duties (incoterm DDP).",
 		"Signatures are available only for domestic shipments. Saturday delivery needs no option: USPS delivers on Saturdays.",
 		"International labels and labels with a customs form are available only as PDF. Items worth more than 2,500 dollars in one line need an export filing (ITN), which is not supported.",
+		"USPS checks addresses in the United States, its territories and the freely associated states, and says whether they are businesses. A building without its apartment, suite or box number is valid, with a message. Every check is one of the calls that the account has in an hour.",
+		"USPS does not list the addresses that an ambiguous one may mean, so there are no candidates.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",
 		"USPS shows only parcels of the connection's own mailer ID.",
@@ -57,6 +62,7 @@ var Spec = carrier.Spec{
 		"The order number and the reference are printed on labels without a customs form. A label with a customs form has two references, which USPS stores but does not print: Waybill's and the order number.",
 		"A customs form has room for one tax identifier of the sender and one of the recipient; others are left out, with a warning.",
 		"USPS reports local times. If it sends no UTC time, the zone of the city or state is used where it is unambiguous; otherwise the event says that its zone is unknown.",
+		"To be confirmed with a real account, because USPS's documentation leaves it open: that an address which is not a business is a home; whether USPS still declines unknown addresses with the codes 010001 to 010006, which Waybill takes for the same verdict; whether its terms limit checks to addresses for shipping and mailing.",
 		"USPS has several hundred event codes. Codes that are not in the status table are mapped by their text, or stay unmapped.",
 	},
 	MeaningOf: meaning,

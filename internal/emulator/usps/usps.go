@@ -1,7 +1,7 @@
 // Package usps is an emulator of the v3 APIs of the United States Postal
 // Service: OAuth, payment authorization, shipping options, domestic and
 // international labels with reprint and cancellation by number or by
-// idempotency key, tracking, and pushes to subscribers. It refuses what the
+// idempotency key, addresses, tracking, and pushes to subscribers. It refuses what the
 // carrier refuses, and shares no code with the service.
 package usps
 
@@ -60,6 +60,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 		s.Handle("POST "+api.path+"/"+api.label+"-reprint", true, s.reprint(api))
 		s.Handle("POST "+api.path+"/"+api.label+"-reprint/{number}", true, s.reprint(api))
 	}
+	s.Handle("GET /addresses/v3/address", true, s.address)
 	s.Handle("GET /tracking/v3/tracking/{number}", true, s.track)
 	s.Handle("POST /tracking/v3r2/tracking", true, s.trackMany)
 	s.Handle("POST "+subscriptions, true, s.subscribe)
