@@ -40,7 +40,7 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	t.Helper()
 	var files []string
 	for _, f := range []string{
-		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", edition + "/ship.json", edition + "/rate-quotes.json",
+		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", "openapi/address-validation.json", edition + "/ship.json", edition + "/rate-quotes.json",
 	} {
 		files = append(files, strict(t, "fedex/"+f))
 	}

@@ -100,6 +100,37 @@ func open(t testing.TB, c carrier.Credentials, via carrier.Doer) *carrier.Carrie
 	return out
 }
 
+// addresses are one of each verdict.
+func addresses() []carriertest.AddressExample {
+	tower := ship.Address{Address1: "350 5th Avenue", Address2: "Suite 2110", City: "New York", State: "NY", Zip: "10118", Country: "US"}
+	moved := tower
+	moved.City = "Brooklyn"
+	moved.Zip = "10018"
+	found := tower
+	found.City = "NEW YORK"
+	found.Zip = "10118-0110"
+	at := func(line string) ship.Address {
+		return ship.Address{Address1: line, City: "Albany", State: "NY", Zip: "12207-1000", Country: "US"}
+	}
+	island := ship.Address{Address1: "100 Calle Sol", City: "San Juan", Zip: "00901", Country: "PR"}
+	london := ship.Address{Address1: "24 Grosvenor Square", City: "London", Zip: "W1A 2LQ", Country: "GB"}
+	strayed := london
+	strayed.Zip = "W1A 2LR"
+	berlin := ship.Address{Address1: "Adam-von-Trott-Straße 1", City: "Berlin", Zip: "13627", Country: "DE"}
+	return []carriertest.AddressExample{
+		{Address: tower, Verdict: ship.AddressValid, Kind: "business"},
+		{Address: at("5 Any St"), Verdict: ship.AddressValid, Kind: "home"},
+		{Address: at("1 Towers Plaza"), Verdict: ship.AddressValid, Kind: "home"},
+		{Address: island, Verdict: ship.AddressValid, Kind: "home"},
+		{Address: london, Verdict: ship.AddressValid, Kind: "business"},
+		{Address: berlin, Verdict: ship.AddressValid, Kind: "home"},
+		{Address: moved, Verdict: ship.AddressCorrected, Becomes: found, Kind: "business"},
+		{Address: strayed, Verdict: ship.AddressCorrected, Becomes: london, Kind: "business"},
+		{Address: at("1 Twin St"), Verdict: ship.AddressAmbiguous, Candidates: 2},
+		{Address: at("1 Nowhere St"), Verdict: ship.AddressInvalid},
+	}
+}
+
 // subject returns the driver over the emulator, with every exchange checked.
 func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Credentials) carriertest.Subject {
 	tokens := []string{"/oauth/token"}
@@ -107,7 +138,7 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 		tokens = append(tokens, "/oauth/token") // one of each project
 	}
 	return carriertest.Subject{
-		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens,
+		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(),
 		Service: func(t testing.TB) carrier.Doer {
 			return newCheckedLater(t, contract, carriertest.Server(t, newServer(t)))
 		},

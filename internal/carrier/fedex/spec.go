@@ -32,6 +32,7 @@ var Spec = carrier.Spec{
 		Email:   80,
 		Charset: "latin1",
 	},
+	AddressCoverage:  addressCoverage,
 	Quota:            carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
 	TrackBatch:       trackBatch,
 	LookupLag:        10 * time.Minute,
@@ -41,6 +42,8 @@ var Spec = carrier.Spec{
 		Find:     20 * time.Second,
 		BuyPiece: 4 * time.Second,
 		BuyMost:  120 * time.Second,
+
+		CheckAddress: 10 * time.Second,
 	},
 	Limits: []string{
 		"FedEx has no idempotency keys: two identical purchases create two labels. A purchase whose response is lost is looked up by its reference.",
@@ -58,6 +61,9 @@ var Spec = carrier.Spec{
 		"FedEx sends tracking pushes only to accounts that pay for Advanced Integrated Visibility. Enter the URL and the security token in the FedEx portal; there is no API for it. Without pushes, parcels are polled.",
 		"FedEx reuses tracking numbers: if several parcels have the same number, the most recent one is used.",
 		"The first scan of a Ground parcel may have only a date and no time zone: it is placed at the start of that day.",
+		"FedEx checks addresses in the United States, Puerto Rico, Canada, Great Britain, Germany and Italy (Address Validation API), and says whether they are homes or businesses. An apartment or suite that is missing or unknown is a message, not another verdict. A verdict does not mean that FedEx delivers there: it delivers to post office boxes only with Ground Economy.",
+		"FedEx's test environment may answer a check with a recorded response about another address. Waybill does not take it for a verdict: there, addresses are not checked.",
+		"To be confirmed with a real account, because FedEx's documentation leaves it open: in which other countries FedEx checks streets (Waybill asks it only in those of its own examples); in which form it sends its messages about an address and the attributes `Resolved` and `DPV` (Waybill reads both texts and values); whether an address in the United States that only a map has is delivered to.",
 		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,
@@ -67,7 +73,7 @@ var Spec = carrier.Spec{
 }
 
 var fields = []carrier.Field{
-	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs. Test and production keys differ."},
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation to check addresses. Test and production keys differ."},
 	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
 	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
 	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},

@@ -1,6 +1,6 @@
-// Package fedex is an emulator of FedEx: tokens, rates, labels, cancellation
-// and tracking, in the carrier's own protocol and as strict as the carrier. It
-// shares no code with the service.
+// Package fedex is an emulator of FedEx: tokens, rates, labels, cancellation,
+// tracking and checks of addresses, in the carrier's own protocol and as strict as
+// the carrier. It shares no code with the service.
 //
 // It also sends pushes, like the webhook that is set up in FedEx's portal:
 //
@@ -63,6 +63,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("POST /rate/v1/comprehensiverates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ComprehensiveClientID))
 	f.Handle("POST /ship/v1/shipments", true, f.onlyFor(f.answered("ship", f.buy), ClientID, ComprehensiveClientID))
 	f.Handle("PUT /ship/v1/shipments/cancel", true, f.onlyFor(f.answered("cancel", f.cancel), ClientID, ComprehensiveClientID))
+	f.Handle("POST /address/v1/addresses/resolve", true, f.onlyFor(f.answered("address", f.resolve), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 
