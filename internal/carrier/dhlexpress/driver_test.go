@@ -93,6 +93,20 @@ func parcel(grams int64) ship.Parcel {
 	}
 }
 
+// addresses are one of each verdict that DHL gives. It does not look at streets.
+func addresses() []carriertest.AddressExample {
+	at := func(zip, city, country string) ship.Address {
+		return ship.Address{Address1: "Nowhere Street 1", City: city, Zip: zip, Country: country}
+	}
+	return []carriertest.AddressExample{
+		{Address: at("53113", "Bonn", "DE"), Verdict: ship.AddressValid},
+		{Address: at("35001", "Las Palmas", "ES"), Verdict: ship.AddressValid},
+		{Address: at("", "Dubai", "AE"), Verdict: ship.AddressValid},
+		{Address: at("53113", "Twinhausen", "DE"), Verdict: ship.AddressAmbiguous, Candidates: 2},
+		{Address: at("53113", "Nowherehausen", "DE"), Verdict: ship.AddressInvalid},
+	}
+}
+
 func TestCarrier(t *testing.T) {
 	for name, order := range map[string]carrier.BuyOrder{"one parcel": domesticOrder(), "goods abroad": foreignOrder()} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +117,8 @@ func TestCarrier(t *testing.T) {
 				Service: func(t testing.TB) carrier.Doer {
 					return contract.Checked(carriertest.Server(t, newStandIn(t)))
 				},
-				Order: order,
+				Order:     order,
+				Addresses: addresses(),
 				Refusal: carriertest.Refusal{
 					Status: 400, Body: `{"instance":"/expressapi","detail":"7008: %s","title":"Bad request","message":"Bad request","status":"400"}`, Code: "7008",
 				},

@@ -1,5 +1,5 @@
-// Package dhlexpress buys labels from DHL Express over its MyDHL API, and
-// tracks parcels. It makes one attempt per call, keeps no state, and never
+// Package dhlexpress buys labels from DHL Express over its MyDHL API, tracks
+// parcels, and checks which places DHL serves. It makes one attempt per call, keeps no state, and never
 // books a courier: an unused label costs nothing, but a courier who comes in
 // vain does.
 package dhlexpress
@@ -45,10 +45,16 @@ var Spec = carrier.Spec{
 		Lines:   3,
 		Line:    45,
 	},
+	AddressCoverage:  carrier.AddressCoverage{Places: true},
 	TrackBatch:       trackBatch,
 	LookupLag:        2 * time.Minute,
 	LookupLacksLabel: true,
-	Deadlines:        carrier.Deadlines{Rates: 15 * time.Second, Track: 20 * time.Second},
+	Deadlines: carrier.Deadlines{
+		Rates: 15 * time.Second,
+		Track: 20 * time.Second,
+
+		CheckAddress: 8 * time.Second,
+	},
 	Limits: []string{
 		"A label cannot be voided: the MyDHL API has no call for it. DHL bills a shipment when it is scanned, so a label that is not used is not billed.",
 		"The label is sent once, in the response to the purchase. If that response is lost, the shipment can be found by its reference, but without its label and price.",
@@ -63,6 +69,8 @@ var Spec = carrier.Spec{
 		"Paperless trade is used where the quote offers it, unless customs.paperless is off. Otherwise, and for purchases by a rate sheet, the commercial invoice must be printed; the shipment then has a warning.",
 		"The order number and the reference are printed on the label as free text.",
 		"A domestic product with a country-specific code, as in Great Britain, can be bought only after a quote.",
+		"DHL Express does not check streets. In every country it says whether it serves the city and postal code: a valid address is one that DHL delivers to, even if no such street or house exists. The check sends neither the street nor the recipient.",
+		"To be confirmed with a real account, because DHL's documentation leaves it open: the text of the error for a place that DHL does not serve. Waybill takes an error with a text for that verdict unless it has a code or is about the parameters of the request.",
 		"DHL Express does not send pushes: parcels are polled, 200 per call.",
 		"Scans from a call about many parcels may have no time zone. In a country with several time zones, they are local times.",
 	},

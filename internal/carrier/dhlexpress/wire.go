@@ -284,12 +284,6 @@ type trackedPiece struct {
 	TrackingNumber text `json:"trackingNumber"`
 }
 
-type addressAnswer struct {
-	Address []struct {
-		CountryCode string `json:"countryCode"`
-	} `json:"address"`
-}
-
 type problem struct {
 	Title             string   `json:"title"`
 	Detail            string   `json:"detail"`

@@ -124,25 +124,3 @@ func encode(v any) []byte {
 	}
 	return body
 }
-
-// validateAddress responds that DHL serves every address.
-func (s standIn) validateAddress(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	if kind := query.Get("type"); kind != "pickup" && kind != "delivery" {
-		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: type")
-		return
-	}
-	country := query.Get("countryCode")
-	if len(country) != 2 {
-		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: countryCode")
-		return
-	}
-
-	area := areaOf(country, query.Get("cityName"))
-	reply(w, http.StatusOK, map[string]any{"address": []any{map[string]any{
-		"countryCode": country,
-		"postalCode":  query.Get("postalCode"),
-		"cityName":    query.Get("cityName"),
-		"serviceArea": map[string]string{"code": area.Code, "description": area.Description, "GMTOffset": "+00:00"},
-	}}})
-}
