@@ -134,6 +134,24 @@ func TestRefusedChecksOfAddressesAreNoVerdicts(t *testing.T) {
 	}
 }
 
+func TestLostAnswersAboutAddressesAreNoVerdicts(t *testing.T) {
+	address := ship.Address{Name: "Ann", Address1: "1 Nowhere St", City: "Albany", State: "NY", Zip: "12207", Country: "US"}
+	for _, fault := range []string{"reset", "500", "502", "truncate"} {
+		server, via := service(t)
+		if err := server.Turn(emulator.Faults{Address: map[string]float64{fault: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if check, err := open(t, via).CheckAddress(t.Context(), address); ship.KindOf(err) != ship.Unavailable {
+			t.Errorf("%s: %+v, %v; want unavailable", fault, check, err)
+		}
+	}
+
+	server, _ := service(t)
+	if err := server.Turn(emulator.Faults{Address: map[string]float64{"wrong_reference": 1}}); err == nil {
+		t.Error("an address has no reference that could be wrong")
+	}
+}
+
 // scripted returns a carrier that issues tokens and gives the same response to
 // every other request.
 func scripted(t *testing.T, status int, body string) carrier.Doer {
