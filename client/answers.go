@@ -266,13 +266,20 @@ type Tracker struct {
 
 // A Carrier is one that the key can use.
 type Carrier struct {
-	Carrier     string       `json:"carrier"`
-	Name        string       `json:"name"`
-	Services    []CodeName   `json:"services"`
-	Packagings  []CodeName   `json:"packagings"`
-	Abilities   []string     `json:"abilities"`
-	Simulated   bool         `json:"simulated"`
-	Connections []Connection `json:"connections"`
+	Carrier       string          `json:"carrier"`
+	Name          string          `json:"name"`
+	Services      []CodeName      `json:"services"`
+	Packagings    []CodeName      `json:"packagings"`
+	Abilities     []string        `json:"abilities"`
+	AddressChecks AddressCoverage `json:"addressChecks"`
+	Simulated     bool            `json:"simulated"`
+	Connections   []Connection    `json:"connections"`
+}
+
+// An AddressCoverage says where a carrier checks addresses.
+type AddressCoverage struct {
+	Streets []string `json:"streets"` // countries where it checks streets and houses
+	Places  bool     `json:"places"`  // elsewhere it checks that it serves the city and postal code
 }
 
 // A CodeName is a code with its name.

@@ -98,6 +98,10 @@ func (d acme) Track(ctx context.Context, _ []string) ([]carrier.TrackingUpdate, 
 	return nil, d.call(ctx, "/track")
 }
 
+func (d acme) CheckAddress(ctx context.Context, address ship.Address) (ship.AddressCheck, error) {
+	return ship.AddressCheck{Verdict: ship.AddressValid, Address: address}, d.call(ctx, "/address")
+}
+
 // plain sends what it is given.
 type plain struct{ http.RoundTripper }
 
@@ -149,7 +153,8 @@ func newBench(t *testing.T) *bench {
 				{Name: "api_key", Title: "API key", Required: true, Secret: true},
 				{Name: "pin", Title: "PIN", Secret: true},
 			},
-			Open: func(o carrier.Opening) (carrier.Driver, error) { return acme{o}, nil },
+			AddressCoverage: carrier.AddressCoverage{Streets: []string{"US"}},
+			Open:            func(o carrier.Opening) (carrier.Driver, error) { return acme{o}, nil },
 		}},
 	}
 	b.Service = account.NewWith(b.config)

@@ -120,6 +120,9 @@ func (c *checkup) run(ctx context.Context) []Finding {
 	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account can track parcels") {
 		c.tryTracking(ctx, opened)
 	}
+	if slices.Contains(abilities, "addresses") && !c.judgePermission(opened, carrier.OpCheckAddress, "addresses", "the account can check addresses") {
+		c.tryAddresses(ctx, opened)
+	}
 	return c.list
 }
 

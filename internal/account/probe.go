@@ -219,6 +219,27 @@ func (c *checkup) tryTracking(ctx context.Context, opened *carrier.Carrier) {
 	}
 }
 
+// tryAddresses checks a well-known address. A carrier that may not check addresses
+// can still quote, sell and track, so that is only a warning.
+func (c *checkup) tryAddresses(ctx context.Context, opened *carrier.Carrier) {
+	address := sampleUS
+	if c.spec.AddressCoverage.DepthIn(address.Country) == carrier.NotChecked {
+		address = sampleDE
+	}
+
+	_, err := opened.CheckAddress(ctx, address)
+	switch ship.KindOf(err) {
+	case "":
+		c.add(passed("addresses", "the account can check addresses"))
+	case ship.Unsupported: // the carrier's test environment cannot
+		c.add(passed("addresses", "were not tested: "+describeError(err)))
+	case ship.Forbidden:
+		c.add(warning("addresses", describeError(err), "the app in the carrier's developer portal lacks the product for addresses: add it there if this carrier should check them"))
+	default:
+		c.add(warning("addresses", describeError(err), "run the check again in a few minutes"))
+	}
+}
+
 // Words of carriers' refusals that speak of the account number and not of the
 // parcel: always, and in what is not a lack of rights.
 var (

@@ -239,8 +239,11 @@ func TestContractCarriersAreListedWithoutSecrets(t *testing.T) {
 		if at(one, "name") == "" || at(one, "services", "code") == "" || at(one, "services", "name") == "" || at(one, "simulated") != true || len(at(one, "connections").([]any)) != 0 {
 			t.Errorf("carrier %v", one)
 		}
-		if abilities := at(one, "abilities").([]any); !slices.Contains(abilities, any("void")) || !slices.Contains(abilities, any("rates")) {
+		if abilities := at(one, "abilities").([]any); !slices.Contains(abilities, any("void")) || !slices.Contains(abilities, any("rates")) || !slices.Contains(abilities, any("addresses")) {
 			t.Errorf("abilities %v", abilities)
+		}
+		if streets := at(one, "addressChecks", "streets").([]any); !slices.Contains(streets, any("US")) || at(one, "addressChecks", "places") != true {
+			t.Errorf("address checks %v", at(one, "addressChecks"))
 		}
 		for _, p := range at(one, "packagings").([]any) {
 			body := strings.Replace(to("Ada", `"carrier":"`+at(one, "carrier").(string)+`"`), `"weight":4.2`, `"weight":0.4,"packaging":"`+at(p, "code").(string)+`"`, 1)

@@ -61,8 +61,14 @@ type carrierShown struct {
 	Services    []codeName        `json:"services" doc:"Its services."`
 	Packagings  []codeName        `json:"packagings" doc:"Its own packaging types."`
 	Abilities   []string          `json:"abilities" doc:"Its capabilities."`
+	Addresses   addressCoverage   `json:"addressChecks" doc:"Where it checks addresses."`
 	Simulated   bool              `json:"simulated" doc:"Whether it is a simulated carrier of the sandbox."`
 	Connections []connectionShown `json:"connections" doc:"The account's connections to this carrier, without secrets."`
+}
+
+type addressCoverage struct {
+	Streets []string `json:"streets" doc:"Countries where it checks streets and houses."`
+	Places  bool     `json:"places" doc:"Whether it checks, in every other country, that it serves the city and postal code."`
 }
 
 type codeName struct {
@@ -99,6 +105,7 @@ func carrierOf(info shipping.CarrierInfo) carrierShown {
 		Services:    make([]codeName, len(info.Services)),
 		Packagings:  make([]codeName, len(info.Packagings)),
 		Abilities:   nonNil(info.Abilities),
+		Addresses:   addressCoverage{Streets: nonNil(info.Addresses.Streets), Places: info.Addresses.Places},
 		Simulated:   info.Simulated,
 		Connections: make([]connectionShown, len(info.Connections)),
 	}

@@ -301,7 +301,8 @@ func carrierExample() carrierShown {
 		Name:        "UPS",
 		Services:    []codeName{{"ground", "UPS Ground"}},
 		Packagings:  []codeName{},
-		Abilities:   []string{"rate", "buy", "void", "track"},
+		Abilities:   []string{"rates", "buy", "find", "void", "track", "addresses"},
+		Addresses:   addressCoverage{Streets: []string{"US", "PR"}},
 		Simulated:   true,
 		Connections: []connectionShown{},
 	}

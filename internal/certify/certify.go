@@ -214,6 +214,7 @@ func (w *Walk) check(ctx context.Context) error {
 	}
 	w.checkLookup(ctx)
 	w.checkTracking(ctx)
+	w.checkAddress(ctx)
 	return nil
 }
 
@@ -226,6 +227,33 @@ func (w *Walk) checkCredentials(ctx context.Context) bool {
 	}
 	w.add(Check{Name: "credentials", Result: OK, Message: w.spec.Title + " accepts the credentials"})
 	return true
+}
+
+// checkAddress checks the recipient of the domestic shipment. An account that may
+// not check addresses can still ship, so that is no failure.
+func (w *Walk) checkAddress(ctx context.Context) {
+	const name = "address check"
+	address := w.orders.order(domestic).Destination
+	switch {
+	case ctx.Err() != nil:
+		return
+	case !w.can("addresses"), w.spec.AddressCoverage.DepthIn(address.Country) == carrier.NotChecked:
+		w.add(Check{Name: name, Result: Skipped, Message: fmt.Sprintf("%s does not check addresses in %s", w.spec.Title, address.Country)})
+		return
+	}
+
+	found, err := w.options.Carrier.CheckAddress(w.record.context(ctx, "address"), address)
+	switch {
+	case ship.KindOf(err) == ship.Forbidden:
+		w.add(Check{Name: name, Result: Skipped, CarrierCode: codeOf(err), Message: "the account may not check addresses: " + messageOf(err)})
+	case err != nil:
+		w.addError(name, carrier.OpCheckAddress, ship.Sale{}, err)
+	case found.Verdict == ship.AddressUnknown:
+		w.add(Check{Name: name, Result: NotTestable, Message: strings.Join(found.Messages, " ")})
+	default:
+		message := fmt.Sprintf("the recipient in %s is %s", address.City, found.Verdict)
+		w.add(Check{Name: name, Result: OK, Message: strings.Join(append([]string{message}, found.Messages...), ": ")})
+	}
 }
 
 // checkRates asks for the prices of every lane, and then looks at each service

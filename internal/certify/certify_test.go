@@ -233,6 +233,9 @@ func TestEveryCarrierIsCertifiedOnItsStandIn(t *testing.T) {
 					}
 				}
 			}
+			if got := result(report, "address check"); got != certify.OK {
+				t.Errorf("address check: %q", got)
+			}
 			for _, s := range b.spec.Services {
 				if result(report, "rate of "+s.Code) == "" {
 					t.Errorf("the service %s is not in the report", s.Code)

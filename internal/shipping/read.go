@@ -60,6 +60,7 @@ type CarrierInfo struct {
 	Services    []carrier.Service
 	Packagings  []carrier.Packaging
 	Abilities   []string
+	Addresses   carrier.AddressCoverage // where it checks addresses
 	Simulated   bool
 	Connections []Connection
 }
@@ -90,6 +91,7 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 				Services:   spec.Services,
 				Packagings: spec.Packagings,
 				Abilities:  c.Abilities(),
+				Addresses:  spec.AddressCoverage,
 				Simulated:  c.Simulated(),
 			})
 		}

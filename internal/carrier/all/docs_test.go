@@ -135,6 +135,21 @@ var abilityRows = []row{
 	{"looks up purchases by reference", able("find")},
 	{"voids labels", able("void")},
 	{"tracks parcels", able("track")},
+	{"checks streets of addresses in", func(c described) string {
+		if len(c.AddressCoverage.Streets) == 0 {
+			return "-"
+		}
+		return strings.Join(c.AddressCoverage.Streets, ", ")
+	}},
+	{"checks whether it serves a place", func(c described) string {
+		switch {
+		case !c.AddressCoverage.Places:
+			return "no"
+		case len(c.AddressCoverage.Streets) == 0:
+			return "yes, in every country"
+		}
+		return "yes, in all other countries"
+	}},
 	{"native label formats", func(c described) string { return strings.ToUpper(strings.Join(c.Formats, ", ")) }},
 	{"look-up returns the label", func(c described) string {
 		if !c.can("find") {
