@@ -318,3 +318,62 @@ func TestContractAnAccountMayKeepLess(t *testing.T) {
 		t.Error("a young shipment is erased")
 	}
 }
+
+// TestContractShipmentsAreKeptForAsLongAsTheInstallationKeepsThem erases the
+// personal data of a shipment that is too old, and drops one whose whole year is.
+func TestContractShipmentsAreKeptForAsLongAsTheInstallationKeepsThem(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner}
+	b.privacy.Keep = 400 * 24 * time.Hour
+	young, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+
+	url := b.store.System().Config().ConnString()
+	expired := time.Now().Add(-b.privacy.Keep - time.Minute)
+	longAgo := time.Date(time.Now().Year()-3, 6, 1, 0, 0, 0, 0, time.UTC)
+	ids := map[string]ship.ShipmentID{}
+	for name, at := range map[string]time.Time{"expired": expired, "dropped": longAgo} {
+		if err := store.MaintainPartitions(t.Context(), url, at, nil); err != nil {
+			t.Fatal(err)
+		}
+		shipment := storetest.Shipment(tenant, name)
+		shipment.ID = ship.NewShipmentID(tenant.Shard(), at)
+		if _, err := b.store.Create(t.Context(), storetest.Bought(shipment, "1Z"+name)); err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = shipment.ID
+	}
+	owner := storetest.Conn(t, url)
+	if _, err := owner.Exec(t.Context(), "UPDATE shipment_states SET purchased_at = '2020-01-01', last_event_at = '2020-01-01' WHERE tracking_number LIKE '1Z%'"); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 { // the second run has nothing to do
+		if err := b.privacy.EraseExpired(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.privacy.ExpireShipments(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.nameOf(string(ids["expired"])) != nil {
+		t.Error("after 400 days the name is still there")
+	}
+	if b.nameOf(young["id"]) == nil {
+		t.Error("a young shipment is erased")
+	}
+
+	gone := string(ids["dropped"])
+	for path, code := range map[string]string{"/v1/shipments/" + gone: "shipment_not_found", "/v1/tracking/1Zdropped": "", "/v1/labels/" + gone + ".pdf": ""} {
+		if _, w := b.do(http.StatusNotFound, "GET", path, ""); !strings.Contains(w.Body.String(), code) {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+	}
+	b.do(http.StatusNotFound, "POST", "/v1/shipments/"+gone+"/void", "")
+	b.do(http.StatusNotFound, "POST", "/v1/erasures", `{"shipmentId":"`+gone+`"}`)
+	for _, path := range []string{"/v1/shipments", "/v1/shipments?orderId=dropped", "/v1/events"} {
+		if _, w := b.do(http.StatusOK, "GET", path, ""); strings.Contains(w.Body.String(), gone) {
+			t.Errorf("%s still has it: %s", path, w.Body)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, q
 	return batch.New(batch.Config{
 		Store:     st,
 		Account:   accounts.Account,
-		Retention: cfg.BatchesFor,
+		Retention: min(cfg.BatchesFor, cfg.ShipmentsFor),
 		Log:       log,
 
 		Carriers: func(ctx context.Context, tenant ship.Tenant) (list []batch.Carrier, err error) {

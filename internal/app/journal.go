@@ -66,8 +66,8 @@ func retention(cfg config.Config) store.Retention {
 	return store.Retention{
 		"api_requests":      cfg.RequestLogFor,
 		"carrier_exchanges": cfg.ExchangesFor,
-		"labels":            cfg.LabelsFor,
-		"documents":         cfg.LabelsFor,
+		"labels":            min(cfg.LabelsFor, cfg.ShipmentsFor),
+		"documents":         min(cfg.LabelsFor, cfg.ShipmentsFor),
 	}
 }
 

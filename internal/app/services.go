@@ -73,6 +73,7 @@ func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 		BaseURL:     baseURL,
 		RedactCells: batch.RedactCells,
 		Settle:      cfg.RequestTimeout + eraseMargin,
+		Keep:        cfg.ShipmentsFor,
 
 		Exchanges: func(ctx context.Context, tenant ship.Tenant, id ship.ShipmentID) ([]privacy.ExportedExchange, error) {
 			list, err := records.OfShipment(ctx, tenant, id)

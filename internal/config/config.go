@@ -74,6 +74,7 @@ type Config struct {
 	ExchangesFor  time.Duration // 0 keeps no exchanges with carriers
 	BatchesFor    time.Duration
 	LabelsFor     time.Duration
+	ShipmentsFor  time.Duration
 
 	TrackingPagesFor time.Duration // after the delivery; 0 for good
 
@@ -185,7 +186,8 @@ func read(e *env) Config {
 
 		TrackingPagesFor: get(e, "TRACKING_PAGES_FOR", "2160h", orZero(atLeast(24*time.Hour)), "how long the link to a recipient's tracking page works after the delivery, or after the last event of a parcel that was not delivered; 0 for good"),
 
-		LabelsFor: get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
+		ShipmentsFor: get(e, "SHIPMENTS_FOR", "9600h", atLeast(90*24*time.Hour), "how long shipments and trackers are kept. Then their personal data is erased; the rest is dropped by whole years, when the youngest shipment of the year is that old. Charges stay for ten years"),
+		LabelsFor:    get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),

@@ -132,8 +132,18 @@ func (DeleteExports) Kind() string { return "delete_exports" }
 // the default queue.
 func (DeleteExports) Queue() string { return "privacy" }
 
-// EraseExpired erases what accounts keep for a shorter time than the
-// installation.
+// ExpireShipments drops the years of shipments that are kept no longer.
+type ExpireShipments struct{}
+
+// Kind names the job in the queue.
+func (ExpireShipments) Kind() string { return "expire_shipments" }
+
+// Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
+// the default queue.
+func (ExpireShipments) Queue() string { return "privacy" }
+
+// EraseExpired erases the personal data that accounts or the installation keep no
+// longer.
 type EraseExpired struct{}
 
 // Kind names the job in the queue.

@@ -29,6 +29,7 @@ var kinds = []interface{ Kind() string }{
 	job.Export{},
 	job.DeleteExports{},
 	job.EraseExpired{},
+	job.ExpireShipments{},
 }
 
 // texts are the arguments that are no ids, and why a job has them. Nothing that

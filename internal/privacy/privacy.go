@@ -32,6 +32,8 @@ type Config struct {
 	// nil if it is not kept.
 	Exchanges func(context.Context, ship.Tenant, ship.ShipmentID) ([]ExportedExchange, error)
 
+	Keep time.Duration // of shipments by the installation; 0 keeps them for good
+
 	Settle time.Duration // until requests that began before an erasure have ended
 }
 

@@ -40,7 +40,8 @@ func (s *Service) SetRetention(ctx context.Context, chosen store.AccountRetentio
 const expireTime = 20 * time.Second
 
 // EraseExpired erases what accounts keep for a shorter time than the
-// installation: labels, order files, and the personal data of shipments. What it
+// installation: labels, order files, and the personal data of shipments; and the
+// personal data that the installation keeps no longer. What it
 // does not get to follows in the next run.
 func (s *Service) EraseExpired(ctx context.Context) error {
 	deadline := s.now().Add(expireTime)
@@ -48,6 +49,8 @@ func (s *Service) EraseExpired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// What accounts chose comes first: it is shorter.
 	for _, chosen := range accounts {
 		for _, livemode := range []bool{true, false} {
 			tenant := ship.Tenant{Account: chosen.Account, Livemode: livemode}
@@ -56,7 +59,85 @@ func (s *Service) EraseExpired(ctx context.Context) error {
 			}
 		}
 	}
+	return s.eraseOld(ctx, deadline)
+}
+
+// eraseOld erases the personal data of shipments that the installation keeps no
+// longer. Their rows go later, by whole years.
+func (s *Service) eraseOld(ctx context.Context, deadline time.Time) error {
+	if s.Keep == 0 {
+		return nil
+	}
+	before := s.now().Add(-s.Keep)
+	tenants, err := s.Store.TenantsToErase(ctx, before)
+	if err != nil {
+		return err
+	}
+
+	for _, tenant := range tenants {
+		if err := s.eraseShipments(ctx, tenant, before, deadline); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// ExpireShipments drops the oldest year of shipments if the installation keeps none
+// of them any longer, and what other tables have about them. A year with open work
+// is left until that is done. What one run does not get to follows in the next.
+func (s *Service) ExpireShipments(ctx context.Context) error {
+	if s.Keep == 0 {
+		return nil
+	}
+	deadline := s.now().Add(expireTime)
+	for s.now().Before(deadline) {
+		year, err := s.Store.ExpiredYear(ctx, s.Keep)
+		if ship.KindOf(err) == ship.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := s.dropYear(ctx, year, deadline); err != nil || !done {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropYear drops a year of shipments. It reports false if that has to wait.
+func (s *Service) dropYear(ctx context.Context, year store.ExpiredYear, deadline time.Time) (bool, error) {
+	work, err := s.Store.OpenWorkBefore(ctx, year.End, s.now())
+	if err != nil {
+		return false, err
+	}
+	if work.Any() {
+		s.Log.WarnContext(ctx, "shipments are kept because of open work", "year", year.Year, "purchases", work.Purchases,
+			"orphaned_labels", work.Orphans, "moving", work.Moving, "example", work.Example)
+		return false, nil
+	}
+
+	// Rows of other tables go first: the year is the reason to look for them.
+	rows := 0
+	for {
+		if !s.now().Before(deadline) {
+			return false, nil
+		}
+		n, finished, err := s.Store.SweepShipments(ctx, year.End)
+		if err != nil {
+			return false, err
+		}
+		if finished {
+			break
+		}
+		rows += n
+	}
+
+	if err := s.Store.DropShipments(ctx, year, s.Keep); err != nil {
+		return false, err
+	}
+	s.Log.InfoContext(ctx, "shipments dropped", "year", year.Year, "other_rows", rows)
+	return true, nil
 }
 
 // expire erases what the tenant keeps no longer, until the deadline.
@@ -85,8 +166,14 @@ func (s *Service) expire(ctx context.Context, t ship.Tenant, chosen store.Accoun
 			break
 		}
 	}
+	return s.eraseShipments(ctx, t, daysAgo(chosen.Personal), deadline)
+}
+
+// eraseShipments erases the personal data of the tenant's shipments from before the
+// time, until the deadline.
+func (s *Service) eraseShipments(ctx context.Context, t ship.Tenant, before, deadline time.Time) error {
 	for more := true; more && s.now().Before(deadline); {
-		open, again, err := s.Store.EraseOlder(ctx, t, daysAgo(chosen.Personal))
+		open, again, err := s.Store.EraseOlder(ctx, t, before)
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,10 @@ const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject_id, 
   e.sequence, e.late, e.body_version, e.snapshot,
   s.duplicate_of_id, s.request, s.purchase`
 
+// isKept leaves out the events of shipments that are kept no longer: what they say is
+// rendered from the shipment.
+const isKept = `(e.is_tracker OR s.id IS NOT NULL)`
+
 // sqlLog reads a tenant's events after a position. Only transactions below
 // the oldest one that still runs are shown: what commits late has a higher
 // number, so no reader passes it.
@@ -45,7 +49,7 @@ SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < ` + horizon + `
-  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
+  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5)) AND ` + isKept + `
 ORDER BY e.txid, e.id LIMIT $6`
 
 // sqlHorizon reports whether a position is one that this log can have given.
@@ -232,7 +236,8 @@ const sqlLogEvents = `
 SELECT ` + logColumns + `
 FROM unnest($1::text[], $2::uuid[]) AS k (txid, id)
 JOIN events e ON e.txid = k.txid::xid8 AND e.id = k.id
-LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id`
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
+WHERE ` + isKept
 
 // LogEvents returns the events at the positions, in any order; those that are
 // kept no longer are left out.

@@ -27,7 +27,7 @@ FROM events e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = $1 AND e.livemode = $2
   AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
-  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
+  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5)) AND ` + isKept + `
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
 // Recent lists the tenant's events before a position, or the newest, newest
@@ -69,7 +69,7 @@ FROM (
   ORDER BY e.txid DESC, e.id DESC LIMIT $7
 ) e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
-WHERE e.kind::text = ANY ($5::text[])
+WHERE e.kind::text = ANY ($5::text[]) AND ` + isKept + `
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
 // RecentOf is Recent for some kinds. It looks through a part of the log; if it
@@ -95,7 +95,7 @@ const sqlEvent = `
 SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
-WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
+WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3 AND ` + isKept
 
 // LogEvent returns one event of the tenant; ship.NotFound if there is none.
 func (s *Store) LogEvent(ctx context.Context, t ship.Tenant, id ship.EventID) (LogEvent, error) {

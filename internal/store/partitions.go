@@ -24,6 +24,10 @@ const (
 	PushRetention    = 30 * 24 * time.Hour
 	CallRetention    = 3 * 24 * time.Hour
 
+	// The ledger is kept as long as bookkeeping asks for in most countries. It has
+	// amounts and numbers, and no personal data.
+	ChargeRetention = 3653 * 24 * time.Hour
+
 	// These two are defaults; the operator may choose others.
 	RequestRetention  = 7 * 24 * time.Hour
 	ExchangeRetention = 30 * 24 * time.Hour
@@ -33,8 +37,8 @@ const (
 // the default.
 type Retention map[string]time.Duration
 
-// defaultRetention has the tables whose partitions are dropped. Rows of other
-// tables are kept.
+// defaultRetention has the tables whose partitions are dropped one by one. The years
+// of shipments are dropped together: see shipment_retention.go.
 var defaultRetention = Retention{
 	"events":            EventRetention,
 	"webhook_attempts":  AttemptRetention,
@@ -42,6 +46,7 @@ var defaultRetention = Retention{
 	"api_requests":      RequestRetention,
 	"carrier_exchanges": ExchangeRetention,
 	"carrier_calls":     CallRetention,
+	"charges":           ChargeRetention,
 }
 
 // merge returns the default retention with what the operator chose.

@@ -77,6 +77,7 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
 		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx))
 	})
+	add(all, observer, func(ctx context.Context, _ job.ExpireShipments) error { return s.Privacy.ExpireShipments(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteExports) error { return s.Privacy.DeleteExports(ctx) })
 	return all
 }
@@ -93,6 +94,7 @@ func periodicJobs(c Config) []*river.PeriodicJob {
 		every(time.Hour, job.DeleteBatches{}),
 		every(time.Hour, job.DeleteExports{}),
 		every(10*time.Minute, job.EraseExpired{}),
+		every(time.Hour, job.ExpireShipments{}),
 	}
 }
 
