@@ -231,7 +231,7 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 		}
 	}
 	e, _ = b.do(http.StatusOK, "GET", path, "")
-	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 shipments:1]" {
+	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 shipments:1 trackers:0]" {
 		t.Fatalf("%v", e)
 	}
 	file, w := b.do(http.StatusOK, "GET", path+"/file", "")
@@ -375,5 +375,63 @@ func TestContractShipmentsAreKeptForAsLongAsTheInstallationKeepsThem(t *testing.
 		if _, w := b.do(http.StatusOK, "GET", path, ""); strings.Contains(w.Body.String(), gone) {
 			t.Errorf("%s still has it: %s", path, w.Body)
 		}
+	}
+}
+
+// TestContractTrackersThatNameAPersonAreErasedAndExported has carriers write names into
+// the scans of trackers: who is erased is looked for there, too.
+func TestContractTrackersThatNameAPersonAreErasedAndExported(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner}
+	b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
+	owner := storetest.Conn(t, b.store.System().Config().ConnString())
+	follow := func(number, description string) ship.TrackerID {
+		id, _, err := b.store.Follow(t.Context(), tenant, ship.NewKeyID(7, time.Now()), ship.NewTrackerID(tenant.Shard(), time.Now()), number, "ups")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = owner.Exec(t.Context(), `INSERT INTO tracking_events (subject_id, account_id, livemode, piece, code, occurred_at, status, description, raw)
+			VALUES ($1, $2, false, 0, 'DL', now(), 'delivered', $3, json_build_object('text', $3::text))`, [16]byte(id.Raw()), [16]byte(b.owner.Raw()), description)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	signed := follow("1ZSIGNED", "Signed by GRACE HOPPER")
+	other := follow("1ZOTHER", "Signed by Ada Lovelace")
+
+	made, _ := b.do(http.StatusAccepted, "POST", "/v1/exports", `{"email":"grace@example.com"}`)
+	export, _ := ship.ParseExportID(made["id"].(string))
+	if err := b.privacy.WorkExport(t.Context(), tenant, export); err != nil {
+		t.Fatal(err)
+	}
+	if _, w := b.do(http.StatusOK, "GET", "/v1/exports/"+string(export)+"/file", ""); !strings.Contains(w.Body.String(), "Signed by GRACE HOPPER") || strings.Contains(w.Body.String(), "Lovelace") {
+		t.Errorf("the file has %s", w.Body)
+	}
+
+	made, _ = b.do(http.StatusAccepted, "POST", "/v1/erasures", `{"email":"grace@example.com"}`)
+	b.eraseAll(made["id"])
+	shown, _ := b.do(http.StatusOK, "GET", "/v1/erasures/"+made["id"].(string), "")
+	if counts := shown["counts"].(map[string]any); shown["status"] != "done" || counts["trackers"] != 1.0 {
+		t.Errorf("erasure %v", shown)
+	}
+	for id, want := range map[ship.TrackerID]bool{signed: false, other: true} {
+		var texts string
+		err := owner.QueryRow(t.Context(), "SELECT string_agg(description || coalesce(raw::text, ''), ' ') FROM tracking_events WHERE subject_id = $1", [16]byte(id.Raw())).Scan(&texts)
+		if err != nil || strings.Contains(texts, "Signed by") != want {
+			t.Errorf("%s has %q, %v", id, texts, err)
+		}
+	}
+
+	// The other one goes when it is old.
+	b.privacy.Keep = time.Nanosecond
+	time.Sleep(2 * time.Millisecond)
+	if err := b.privacy.EraseExpired(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := owner.QueryRow(t.Context(), "SELECT count(*) FROM tracking_events WHERE description LIKE 'Signed by%'").Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d scans are left after their time, %v", left, err)
 	}
 }

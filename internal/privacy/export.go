@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/job"
@@ -95,8 +96,19 @@ type exportedFile struct {
 	MadeAt    string             `json:"madeAt"`
 	Person    string             `json:"person"` // the e-mail address or phone number that was given
 	Shipments []exportedShipment `json:"shipments"`
+	Trackers  []exportedTracker  `json:"trackers"`
 	Lines     []exportedLine     `json:"orderFileLines"`
 	Notes     []string           `json:"notes"`
+
+	terms []string // texts by which the person is found in what carriers wrote
+}
+
+// An exportedTracker is a tracker whose scans mention the person.
+type exportedTracker struct {
+	ID             string         `json:"id"`
+	Carrier        string         `json:"carrier"`
+	TrackingNumber string         `json:"trackingNumber"`
+	TrackingEvents []exportedScan `json:"trackingEvents"`
 }
 
 type exportedShipment struct {
@@ -151,13 +163,18 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 		MadeAt:    wire.Time(s.now()),
 		Person:    person.Email + person.Phone,
 		Shipments: []exportedShipment{},
+		Trackers:  []exportedTracker{},
 		Lines:     []exportedLine{},
 		Notes: []string{
 			"Events show the data of their shipments and are not repeated here.",
 			"The search index has keyed hashes of words of name, company, city and e-mail address.",
 		},
+		terms: []string{person.Email, person.Phone},
 	}
 	if err := s.exportShipments(ctx, t, person, &file); err != nil {
+		return err
+	}
+	if err := s.exportTrackers(ctx, t, &file); err != nil {
 		return err
 	}
 	if err := s.exportLines(ctx, t, person, &file); err != nil {
@@ -168,7 +185,7 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", id, err)
 	}
-	export.Counts = map[string]int{"shipments": len(file.Shipments), "lines": len(file.Lines)}
+	export.Counts = map[string]int{"shipments": len(file.Shipments), "trackers": len(file.Trackers), "lines": len(file.Lines)}
 	export.FinishedAt = s.now()
 	export.ExpiresAt = s.now().Add(exportLife)
 	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, fileBinding(t, id)...))
@@ -190,7 +207,7 @@ func (s *Service) exportShipments(ctx context.Context, t ship.Tenant, person shi
 				return nil
 			}
 
-			shipment, bytes, err := s.exportShipment(ctx, t, id)
+			shipment, bytes, err := s.exportShipment(ctx, t, id, person, file)
 			if err != nil {
 				return err
 			}
@@ -207,25 +224,19 @@ func (s *Service) exportShipments(ctx context.Context, t ship.Tenant, person shi
 
 // exportShipment returns what is held about a shipment, and about how large it
 // is.
-func (s *Service) exportShipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (out exportedShipment, size int, err error) {
+func (s *Service) exportShipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID, person ship.Person, file *exportedFile) (out exportedShipment, size int, err error) {
 	shipment, err := s.Store.Shipment(ctx, t, id)
 	if err != nil {
 		return out, 0, err
 	}
 	out.Shipment = wire.WholeShipmentOf(shipment, s.BaseURL, "")
+	file.remember(shipment, person)
 
 	_, scans, err := s.Store.TrackingState(ctx, t, id.Raw())
 	if err != nil {
 		return out, 0, err
 	}
-	for _, scan := range ship.Timeline(scans) {
-		out.TrackingEvents = append(out.TrackingEvents, exportedScan{
-			At:          wire.Time(scan.At),
-			Status:      string(scan.Status),
-			Description: scan.Description,
-			Location:    scan.Location,
-		})
-	}
+	out.TrackingEvents = exportScans(scans)
 
 	label, err := s.Store.Label(ctx, t, id)
 	switch ship.KindOf(err) {
@@ -247,6 +258,72 @@ func (s *Service) exportShipment(ctx context.Context, t ship.Tenant, id ship.Shi
 		}
 	}
 	return out, size + 4<<10, nil
+}
+
+// maxExportTerms is how many texts trackers are searched for: a person has few
+// addresses.
+const maxExportTerms = 500
+
+// remember keeps the texts by which carriers name the person: theirs in a shipment,
+// and its number.
+func (f *exportedFile) remember(shipment ship.Shipment, person ship.Person) {
+	found := []string{shipment.Purchase.TrackingNumber}
+	for _, party := range []ship.Address{shipment.Order.Destination, shipment.Order.Origin} {
+		if party.Is(person) {
+			found = append(found, party.PersonalTerms()...)
+		}
+	}
+	for _, term := range found {
+		if len(f.terms) < maxExportTerms && !slices.Contains(f.terms, term) {
+			f.terms = append(f.terms, term)
+		}
+	}
+}
+
+func exportScans(scans []ship.Scan) (list []exportedScan) {
+	for _, scan := range ship.Timeline(scans) {
+		list = append(list, exportedScan{
+			At:          wire.Time(scan.At),
+			Status:      string(scan.Status),
+			Description: scan.Description,
+			Location:    scan.Location,
+		})
+	}
+	return list
+}
+
+// exportTrackers adds the trackers that mention the person, or that have the number
+// of one of the shipments.
+func (s *Service) exportTrackers(ctx context.Context, t ship.Tenant, file *exportedFile) error {
+	var after ship.RawID
+	for {
+		ids, last, err := s.Store.TrackersMentioning(ctx, t, file.terms, after)
+		if err != nil {
+			return err
+		}
+
+		for _, id := range ids {
+			if len(file.Trackers) == maxExported {
+				file.Notes = append(file.Notes, "There are more trackers than fit into one file; these are the oldest.")
+				return nil
+			}
+			state, scans, err := s.Store.TrackingState(ctx, t, id.Raw())
+			if err != nil {
+				return err
+			}
+			file.Trackers = append(file.Trackers, exportedTracker{
+				ID:             string(id),
+				Carrier:        state.Carrier,
+				TrackingNumber: state.Number,
+				TrackingEvents: exportScans(scans),
+			})
+		}
+
+		if last.IsZero() {
+			return nil
+		}
+		after = last
+	}
 }
 
 // exportLines adds the person's lines in order files.

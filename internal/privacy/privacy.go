@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -132,7 +133,17 @@ func (s *Service) WorkErasure(ctx context.Context, t ship.Tenant, id ship.Erasur
 
 // Continue erases the next portion and returns how far the erasure has got.
 func (s *Service) Continue(ctx context.Context, t ship.Tenant, id ship.ErasureID) (store.Erasure, error) {
-	return s.Store.ContinueErasure(ctx, t, id, s.tools(), s.now())
+	tools := s.tools()
+	last := ""
+	tools.Wrote = func(step string) {
+		last = step
+		failpoint.Hit("wrote erasure " + step)
+	}
+	erasure, err := s.Store.ContinueErasure(ctx, t, id, tools, s.now())
+	if err == nil {
+		failpoint.Hit("committed erasure " + last)
+	}
+	return erasure, err
 }
 
 func (s *Service) tools() store.ErasureTools {

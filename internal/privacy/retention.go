@@ -169,8 +169,8 @@ func (s *Service) expire(ctx context.Context, t ship.Tenant, chosen store.Accoun
 	return s.eraseShipments(ctx, t, daysAgo(chosen.Personal), deadline)
 }
 
-// eraseShipments erases the personal data of the tenant's shipments from before the
-// time, until the deadline.
+// eraseShipments erases the personal data of the tenant's shipments and trackers from
+// before the time, until the deadline.
 func (s *Service) eraseShipments(ctx context.Context, t ship.Tenant, before, deadline time.Time) error {
 	for more := true; more && s.now().Before(deadline); {
 		open, again, err := s.Store.EraseOlder(ctx, t, before)
@@ -185,6 +185,13 @@ func (s *Service) eraseShipments(ctx context.Context, t ship.Tenant, before, dea
 			if _, err := s.RequestErasure(ctx, t, ship.Person{Shipment: id}); err != nil && ship.KindOf(err) != ship.NotFound {
 				return err
 			}
+		}
+	}
+
+	for s.now().Before(deadline) {
+		more, err := s.Store.EraseOlderTrackers(ctx, t, before)
+		if err != nil || !more {
+			return err
 		}
 	}
 	return nil

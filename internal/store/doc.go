@@ -30,7 +30,7 @@
 //     webhook_endpoints.go, webhook_slots.go, webhook_dispatch.go,
 //     webhook_attempts.go, webhook_recovery.go.
 //   - Records of traffic: request_log.go, carrier_exchanges.go, carrier_calls.go.
-//   - Personal data: erasures.go, erasure_shipments.go, erasure_texts.go,
-//     exports.go, retention.go (of accounts), shipment_retention.go (of the
+//   - Personal data: erasures.go, erasure_shipments.go, erasure_trackers.go,
+//     erasure_texts.go, exports.go, retention.go (of accounts), shipment_retention.go (of the
 //     installation), personal_data.go.
 package store

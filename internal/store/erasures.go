@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -168,6 +169,9 @@ type ErasureTools struct {
 	// Settle is how long after the shipments were erased their traces are: until
 	// then a request that began before may still write one.
 	Settle time.Duration
+
+	// Wrote is called when a portion of a step is written and not yet committed.
+	Wrote func(step string)
 }
 
 // An erasureWork is one portion of an erasure, in its transaction.
@@ -198,6 +202,7 @@ type erasureStep struct {
 // nothing new is written about them that has personal data.
 var erasureSteps = []erasureStep{
 	{"shipments", eraseShipments},
+	{"trackers", eraseTrackers},
 	{"settle", awaitWriters},
 	{"batch_rows", eraseBatchRows},
 	{"events", eraseEvents},
@@ -258,10 +263,15 @@ func (s *Store) ContinueErasure(ctx context.Context, t ship.Tenant, id ship.Eras
 		if work.subject, err = tools.Open(erasure); err != nil {
 			return err
 		}
+		step := cmp.Or(work.step, erasureSteps[0].name)
 		if err := work.advance(ctx); err != nil {
 			return err
 		}
-		return work.save(ctx)
+		if err := work.save(ctx); err != nil {
+			return err
+		}
+		tools.Wrote(step)
+		return nil
 	})
 	if err != nil {
 		return Erasure{}, fmt.Errorf("continue erasure %s: %w", id, err)

@@ -213,8 +213,8 @@ func (s *Store) DropShipments(ctx context.Context, year ExpiredYear, keep time.D
 	return nil
 }
 
-// sqlTenantsToErase finds the tenants that have shipments from before an id whose
-// personal data was not erased because of their age.
+// sqlTenantsToErase finds the tenants that have shipments or trackers from before an
+// id whose personal data was not erased because of their age.
 const sqlTenantsToErase = `
 SELECT a.id, m.livemode
 FROM accounts a
@@ -224,10 +224,14 @@ WHERE EXISTS (
   SELECT FROM shipments s
   WHERE s.account_id = a.id AND s.livemode = m.livemode AND s.id < $1
     AND s.id > coalesce(p.erased_through, '00000000-0000-0000-0000-000000000000'))
+  OR EXISTS (
+  SELECT FROM lookup_keys l
+  WHERE l.account_id = a.id AND l.livemode = m.livemode AND l.kind = 'f' AND l.value = '' AND l.subject_id < $1
+    AND l.subject_id > coalesce(p.trackers_through, '00000000-0000-0000-0000-000000000000'))
 ORDER BY a.id, m.livemode`
 
-// TenantsToErase returns the tenants with shipments from before the time whose
-// personal data is still there.
+// TenantsToErase returns the tenants with shipments or trackers from before the time
+// whose personal data is still there.
 func (s *Store) TenantsToErase(ctx context.Context, before time.Time) ([]ship.Tenant, error) {
 	list, err := selectList(ctx, s.system(), func(r pgx.CollectableRow) (t ship.Tenant, err error) {
 		err = r.Scan(&t.Account, &t.Livemode)

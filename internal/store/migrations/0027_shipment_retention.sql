@@ -11,6 +11,9 @@ WHERE parent IN ('shipments', 'shipment_states', 'purchase_attempts', 'tracking_
 -- The ledger has numbers and amounts, and nobody's name.
 UPDATE partition_rules SET min_keep = '10 years' WHERE parent = 'charges';
 
+-- Up to which tracker the texts of carriers were erased because of their age.
+ALTER TABLE retention_progress ADD COLUMN trackers_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000';
+
 -- How far rows about a year of shipments were deleted from the tables without partitions,
 -- in blocks of the table. It is emptied when the year is dropped.
 CREATE TABLE shipment_sweeps (
