@@ -25,6 +25,7 @@ type auditBench struct {
 	*bench
 	owned *pgx.Conn
 	hook  string // id of the webhook
+	live  string // a live key
 }
 
 func (b *auditBench) exec(sql string) {
@@ -93,6 +94,7 @@ func (b *auditBench) steps() []auditStep {
 		{"publishRouting", "routing.published", "1", 201, "POST", "/v1/routing/publish", `{"note":"first"}`},
 		{"rollBackRouting", "routing.rolled_back", "2", 201, "POST", "/v1/routing/rollback", `{"version":1}`},
 		{"importRateSheet", "rate_sheet.imported", "ups-2026", 201, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", sheetExample)},
+		{"changeRetention", "settings.retention_changed", "", 200, "PUT", "/v1/retention", `{"labelDays":30}`},
 		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
 		{"removeRateSheet", "rate_sheet.removed", "ups-2026", 204, "DELETE", "/v1/rate-sheets/ups-2026", ""},
@@ -105,12 +107,17 @@ func newAuditBench(t *testing.T) *auditBench {
 	b.owned = storetest.Conn(t, b.store.System().Config().ConnString())
 	made, _ := b.do(http.StatusCreated, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:19999/hook"}`)
 	b.hook = made["id"].(string)
+	b.live = b.newKey(true)
 	b.ship()
 	return b
 }
 
 func (b *auditBench) send(s auditStep, header ...string) *httptest.ResponseRecorder {
-	return send(b.handler, s.method, s.path, b.key, s.body, append(header, "User-Agent: shop/1.0")...)
+	key := b.key
+	if s.route == "changeRetention" {
+		key = b.live
+	}
+	return send(b.handler, s.method, s.path, key, s.body, append(header, "User-Agent: shop/1.0")...)
 }
 
 func TestAChangeWithAKeyAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
@@ -133,10 +140,14 @@ func TestAChangeWithAKeyAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
 		}
 		list := b.entries()
 		e := list[0]
-		if len(list) != known+1 || e.Action != s.action || s.target != "" && e.Target != s.target || e.Mode != "test" {
+		key, mode := keys[0], "test"
+		if s.route == "changeRetention" { // of the account, in both modes
+			key, mode = keys[1], ""
+		}
+		if len(list) != known+1 || e.Action != s.action || s.target != "" && e.Target != s.target || e.Mode != mode {
 			t.Errorf("%s: %d new entries, the newest %+v", s.action, len(list)-known, e)
 		}
-		if e.Key != keys[0].ID || e.Person != "" || e.Who != "test ("+keys[0].Hint+")" || e.Addr.String() != "192.0.2.1" || e.Agent != "shop/1.0" {
+		if e.Key != key.ID || e.Person != "" || e.Who != "test ("+key.Hint+")" || e.Addr.String() != "192.0.2.1" || e.Agent != "shop/1.0" {
 			t.Errorf("%s is told of %s %s %q, from %s with %q", s.action, e.Key, e.Person, e.Who, e.Addr, e.Agent)
 		}
 	}

@@ -378,6 +378,44 @@ func TestContractShipmentsAreKeptForAsLongAsTheInstallationKeepsThem(t *testing.
 	}
 }
 
+// TestContractTheRetentionOfAnAccount is chosen with a live key and the scope, and
+// holds in both modes.
+func TestContractTheRetentionOfAnAccount(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.key
+	b.key = b.newKey(true, "privacy")
+	if got, _ := b.do(http.StatusOK, "GET", "/v1/retention", ""); len(got) != 0 {
+		t.Errorf("before a choice: %v", got)
+	}
+	for _, body := range []string{`{"personalDataDays":29}`, `{"personalDataDays":0}`, `{"labelDays":0}`, `{"labelDays":3651}`, `{"labelDays":"1"}`, `{"days":30}`} {
+		if w := send(b.handler, "PUT", "/v1/retention", b.key, body); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	b.do(http.StatusOK, "PUT", "/v1/retention", `{"personalDataDays":90,"labelDays":30}`)
+	for _, key := range []string{b.key, test} {
+		if w := send(b.handler, "GET", "/v1/retention", key, ""); w.Code != http.StatusOK || w.Body.String() != `{"personalDataDays":90,"labelDays":30}` {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+
+	// What is left out is no longer chosen.
+	b.do(http.StatusOK, "PUT", "/v1/retention", `{"labelDays":7}`)
+	if kept, err := b.privacy.Retention(t.Context(), b.owner); err != nil || kept != (store.AccountRetention{Account: b.owner, Labels: 7}) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+
+	for _, refused := range []struct{ key, code string }{{test, "live_key_required"}, {b.newKey(true, "shipments:read"), "insufficient_scope"}} {
+		if w := send(b.handler, "PUT", "/v1/retention", refused.key, `{}`); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), refused.code) {
+			t.Errorf("want %s: %d %s", refused.code, w.Code, w.Body)
+		}
+	}
+	if kept, err := b.privacy.Retention(t.Context(), b.owner); err != nil || kept.Labels != 7 {
+		t.Errorf("after refusals: %+v, %v", kept, err)
+	}
+}
+
 // TestContractTrackersThatNameAPersonAreErasedAndExported has carriers write names into
 // the scans of trackers: who is erased is looked for there, too.
 func TestContractTrackersThatNameAPersonAreErasedAndExported(t *testing.T) {

@@ -40,6 +40,7 @@ var requestExamples = withRouting(map[string]any{
 	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
 	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
 	"createExport":    json.RawMessage(`{"email": "ada@example.com"}`),
+	"changeRetention": json.RawMessage(`{"personalDataDays": 90, "labelDays": 30}`),
 	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
 	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
@@ -246,6 +247,8 @@ func responseExample(id string, status int) any {
 		return map[string]any{"id": exportExample().ID, "person": "ada@example.com", "shipments": []any{}, "orderFileLines": []any{}}
 	case "listExports":
 		return pageOf([]export{exportExample()}, false, "")
+	case "getRetention", "changeRetention":
+		return retentionShown{PersonalDataDays: 90, LabelDays: 30}
 	case "redeliverEvent":
 		return redelivered{Deliveries: 1}
 

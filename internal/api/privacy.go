@@ -103,6 +103,27 @@ func (s *server) privacyRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The file, as JSON.", body: map[string]any{}, headers: []string{"Content-Disposition"}}},
 			codes:    []string{"export_not_found", "export_not_ready", "export_expired"},
 		},
+		{
+			method:   http.MethodGet,
+			path:     "/v1/retention",
+			id:       "getRetention",
+			tag:      "Privacy",
+			summary:  "Get the retention",
+			scope:    "privacy",
+			handler:  handle(s.getRetention),
+			outcomes: []outcome{{status: http.StatusOK, about: "How long personal data and labels are kept.", body: retentionShown{}}},
+		},
+		{
+			method:   http.MethodPut,
+			path:     "/v1/retention",
+			id:       "changeRetention",
+			tag:      "Privacy",
+			summary:  "Change the retention",
+			scope:    "privacy",
+			handler:  handle(s.changeRetention),
+			outcomes: []outcome{{status: http.StatusOK, about: "How long personal data and labels are kept from now on.", body: retentionShown{}}},
+			codes:    []string{"live_key_required"},
+		},
 	}
 }
 
@@ -203,6 +224,51 @@ func (s *server) listErasures(ctx context.Context, in *PageRequest) (reply, erro
 		last = data[i].ID
 	}
 	return jsonReply(http.StatusOK, pageOf(data, more, last))
+}
+
+// retentionInput is the body of PUT /v1/retention.
+type retentionInput struct {
+	PersonalDataDays *int `json:"personalDataDays,omitempty" minimum:"30" maximum:"3650" example:"90" doc:"For how many days after its creation a shipment keeps names, addresses, phone numbers and e-mail addresses. Left out, for as long as the installation keeps them."`
+	LabelDays        *int `json:"labelDays,omitempty" minimum:"1" maximum:"3650" example:"30" doc:"For how many days labels and customs documents are kept. Left out, for as long as the installation keeps them."`
+}
+
+// retentionShown is how long an account keeps personal data and labels.
+type retentionShown struct {
+	PersonalDataDays int `json:"personalDataDays,omitempty" minimum:"30" maximum:"3650" doc:"Days for which shipments keep personal data. Left out if the account has chosen none: the installation's own time applies, as it does if it is shorter."`
+	LabelDays        int `json:"labelDays,omitempty" minimum:"1" maximum:"3650" doc:"Days for which labels and customs documents are kept. Left out as above."`
+}
+
+// getRetention handles GET /v1/retention.
+func (s *server) getRetention(ctx context.Context, _ *struct{}) (reply, error) {
+	kept, err := s.Privacy.Retention(ctx, httpkit.From(ctx).Principal.Tenant.Account)
+	if err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, retentionShown{PersonalDataDays: kept.Personal, LabelDays: kept.Labels})
+}
+
+type changeRetentionRequest struct{ Body retentionInput }
+
+// changeRetention handles PUT /v1/retention. What is chosen holds in both modes,
+// and what is erased does not come back: a key that was made for tests must not be
+// enough.
+func (s *server) changeRetention(ctx context.Context, in *changeRetentionRequest) (reply, error) {
+	tenant := httpkit.From(ctx).Principal.Tenant
+	if !tenant.Livemode {
+		return reply{}, ship.Coded(ship.Forbidden, "live_key_required", "the retention concerns live data: use a live key")
+	}
+
+	chosen := store.AccountRetention{Account: tenant.Account}
+	if in.Body.PersonalDataDays != nil {
+		chosen.Personal = *in.Body.PersonalDataDays
+	}
+	if in.Body.LabelDays != nil {
+		chosen.Labels = *in.Body.LabelDays
+	}
+	if err := s.Privacy.SetRetention(ctx, chosen); err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, retentionShown{PersonalDataDays: chosen.Personal, LabelDays: chosen.Labels})
 }
 
 // exportInput is the body of POST /v1/exports.

@@ -23,6 +23,7 @@ var Codes = []Code{
 
 	{"insufficient_scope", http.StatusForbidden, "Insufficient scope", "The key lacks the scope that this route requires. Use a key that has it."},
 	{"ip_not_allowed", http.StatusForbidden, "IP address not allowed", "The key may only be used from the networks on its allow-list."},
+	{"live_key_required", http.StatusForbidden, "Live key required", "The change affects live data. Use an `sk_live_` key."},
 	{"test_key_required", http.StatusForbidden, "Test key required", "Sandbox routes need an `sk_test_` key."},
 	{"spend_limit_reached", http.StatusForbidden, "Spend limit reached", "The purchase would exceed the key's daily limit. Raise the limit, use another key, or wait until midnight UTC."},
 	{"invalid_token", http.StatusForbidden, "Invalid link", "The signed link is invalid or expired, or its label was voided. Create a new link."},

@@ -74,13 +74,15 @@ var others = map[string]func(h holdings) (param, body string){
 	"getRateSheet":         func(h holdings) (string, string) { return h.sheet, "" },
 	"removeRateSheet":      func(h holdings) (string, string) { return h.sheet, "" },
 
-	"createErasure": func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
-	"listErasures":  nil, // compared below
-	"getErasure":    func(h holdings) (string, string) { return h.erasure, "" },
-	"createExport":  nil, // of a person in the own shipments
-	"listExports":   nil, // compared below
-	"getExport":     func(h holdings) (string, string) { return h.export, "" },
-	"getExportFile": func(h holdings) (string, string) { return h.export, "" },
+	"createErasure":   func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
+	"listErasures":    nil, // compared below
+	"getErasure":      func(h holdings) (string, string) { return h.erasure, "" },
+	"createExport":    nil, // of a person in the own shipments
+	"listExports":     nil, // compared below
+	"getExport":       func(h holdings) (string, string) { return h.export, "" },
+	"getRetention":    nil, // each has its own
+	"changeRetention": nil,
+	"getExportFile":   func(h holdings) (string, string) { return h.export, "" },
 }
 
 // lists are the operations that must not show anything of another tenant.
