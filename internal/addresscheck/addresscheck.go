@@ -59,24 +59,43 @@ type Request struct {
 	Spare bool
 }
 
-// Check returns what is known about an address. If no carrier could be asked, the
-// rules answer, and err says why the carrier that was asked did not; it is nil if
-// none of the tenant's carriers checks addresses there.
-func (s *Service) Check(ctx context.Context, r Request) (check ship.AddressCheck, err error) {
+// Check returns what is known about an address. If no carrier knows it, the rules
+// answer. err says, as ship.Unavailable, why a carrier that was asked did not answer.
+func (s *Service) Check(ctx context.Context, r Request) (ship.AddressCheck, error) {
 	checkers, err := s.checkers(ctx, r)
 	if err != nil {
-		return checkByRules(r.Address), err
+		return ship.AddressCheck{}, err
 	}
+	check, _, err := s.askEach(ctx, checkers, r)
+	return check, err
+}
 
-	var failed error
+// askEach asks one carrier after the other until one knows the address. If none
+// does, the rules answer; reasons are what carriers say about not knowing it.
+func (s *Service) askEach(ctx context.Context, checkers []*carrier.Carrier, r Request) (check ship.AddressCheck, reasons []string, err error) {
+	var failed []error
 	for _, c := range checkers {
 		check, err := s.ask(ctx, c, r)
-		if err == nil {
-			return check, nil
+		switch {
+		case err != nil:
+			failed = append(failed, err)
+		case check.Verdict == ship.AddressUnknown:
+			reasons = append(reasons, check.Messages...)
+		default:
+			return check, nil, nil
 		}
-		failed = errors.Join(failed, err)
 	}
-	return checkByRules(r.Address), failed
+
+	check = checkByRules(r.Address)
+	if len(failed) == 0 {
+		return check, reasons, nil
+	}
+	return check, reasons, &ship.Error{
+		Kind:    ship.Unavailable,
+		Code:    "carrier_unavailable",
+		Message: "no carrier could check the address: " + ship.ErrorOf(failed[0]).Message,
+		Err:     errors.Join(failed...),
+	}
 }
 
 // ask returns what the carrier says of the address, or said in the last weeks.

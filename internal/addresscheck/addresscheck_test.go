@@ -105,7 +105,7 @@ func TestACarrierWithoutRoomIsSpared(t *testing.T) {
 	w.wait = time.Second
 	request := w.request("500 Main St")
 	request.Spare = true
-	if _, err := w.Check(t.Context(), request); ship.KindOf(err) != ship.Limited || w.sent.calls.Load() != 0 {
+	if _, err := w.Check(t.Context(), request); ship.KindOf(err) != ship.Unavailable || w.sent.calls.Load() != 0 {
 		t.Errorf("%v after %d calls", err, w.sent.calls.Load())
 	}
 
@@ -167,5 +167,45 @@ func TestTheRulesKnowBoxesAndMilitaryAddresses(t *testing.T) {
 			test.message == "" && messages != "" || !strings.Contains(messages, test.message) {
 			t.Errorf("%s: %+v, %v", test.line, check, err)
 		}
+	}
+}
+
+// unknowing is a carrier that checks addresses and does not know this one.
+type unknowing struct{}
+
+func (unknowing) Check(context.Context) error { return nil }
+
+func (unknowing) CheckAddress(context.Context, ship.Address) (ship.AddressCheck, error) {
+	return ship.AddressCheck{Verdict: ship.AddressUnknown, Messages: []string{"Knows other places."}}, nil
+}
+
+// TestACarrierThatDoesNotKnowLetsTheNextOneAnswer, and if there is none, the rules
+// answer and a message says why.
+func TestACarrierThatDoesNotKnowLetsTheNextOneAnswer(t *testing.T) {
+	t.Parallel()
+	everywhere := carrier.AddressCoverage{Streets: []string{"US"}}
+	list := []*carrier.Carrier{carrier.New(carrier.Spec{Name: "first", AddressCoverage: everywhere}, unknowing{})}
+	service := addresscheck.New(addresscheck.Config{
+		Log: slog.New(slog.DiscardHandler),
+		Accounts: carrier.Accounts{Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) {
+			return list, nil
+		}},
+	})
+	request := addresscheck.Request{Tenant: ship.Tenant{Livemode: true}, Address: ship.Address{
+		Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US",
+	}}
+
+	check, err := service.Validate(t.Context(), request)
+	if err != nil || check.Verdict != ship.AddressUnknown || check.CheckedBy != ship.CheckedByRules || !strings.Contains(strings.Join(check.Messages, " "), "Knows other places.") {
+		t.Errorf("alone: %+v, %v", check, err)
+	}
+
+	second, err := carrier.Open(sandbox.Specs()[1], carrier.Opening{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, second)
+	if check, err := service.Validate(t.Context(), request); err != nil || check.Verdict != ship.AddressValid || check.CheckedBy != "usps" {
+		t.Errorf("with a second: %+v, %v", check, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -30,12 +32,14 @@ func (s *Service) Validate(ctx context.Context, r Request) (ship.AddressCheck, e
 	}
 
 	r.Address = address
-	check, err := s.Check(ctx, r)
+	checkers, err := s.checkers(ctx, r)
 	if err != nil {
-		if ship.KindOf(err) == ship.Invalid {
-			return ship.AddressCheck{}, err
-		}
-		check.Messages = append(check.Messages, "No carrier could check the address: "+ship.ErrorOf(err).Message+".")
+		return ship.AddressCheck{}, err
+	}
+	check, reasons, err := s.askEach(ctx, checkers, r)
+	check.Messages = append(check.Messages, reasons...)
+	if err != nil {
+		check.Messages = append(check.Messages, sentence(err))
 	}
 	return withName(check, given.Name), nil
 }
@@ -78,4 +82,11 @@ func withName(check ship.AddressCheck, name string) ship.AddressCheck {
 		check.Candidates[i].Name = name
 	}
 	return check
+}
+
+// sentence writes an error as a sentence for a client.
+func sentence(err error) string {
+	text := ship.ErrorOf(err).Message
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }

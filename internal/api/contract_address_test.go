@@ -90,7 +90,7 @@ func TestContractACreationValidatesItsDestination(t *testing.T) {
 		{"Corrected Street", "correct", "UPS corrected the destination", "1 Corrected Street"},
 		{"Ambiguous Street", "correct", "ambiguous to UPS. The house number is missing.", "Ambiguous Street"},
 		{"Invalid Street", "warn", "not known to UPS", "Invalid Street"},
-		{"Unreachable Street", "correct", "was not checked: UPS could not be reached", "Unreachable Street"},
+		{"Unreachable Street", "correct", "was not checked: no carrier could check the address: UPS could not be reached", "Unreachable Street"},
 		{"500 Main St", "require", "", "500 Main St"},
 	}
 	for _, test := range tests {
