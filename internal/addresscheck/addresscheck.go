@@ -133,7 +133,7 @@ func (s *Service) checkers(ctx context.Context, r Request) ([]*carrier.Carrier, 
 	for _, c := range all {
 		isNamed := r.Carrier == "" || c.Spec().Name == r.Carrier
 		isConnected = isConnected || isNamed
-		if isNamed && depth(c, r) > carrier.NotChecked {
+		if isNamed && c.AddressDepth(r.Address.Country) > carrier.NotChecked {
 			able = append(able, c)
 		}
 	}
@@ -141,16 +141,10 @@ func (s *Service) checkers(ctx context.Context, r Request) ([]*carrier.Carrier, 
 	if r.Carrier != "" && !isConnected {
 		return nil, ship.Coded(ship.Invalid, "unknown_carrier", "this carrier is not connected")
 	}
-	slices.SortStableFunc(able, func(a, b *carrier.Carrier) int { return int(depth(b, r) - depth(a, r)) })
+	slices.SortStableFunc(able, func(a, b *carrier.Carrier) int {
+		return int(b.AddressDepth(r.Address.Country) - a.AddressDepth(r.Address.Country))
+	})
 	return able, nil
-}
-
-// depth is how precisely the carrier checks the address.
-func depth(c *carrier.Carrier, r Request) carrier.AddressDepth {
-	if !slices.Contains(c.Abilities(), "addresses") {
-		return carrier.NotChecked
-	}
-	return c.Spec().AddressCoverage.DepthIn(r.Address.Country)
 }
 
 // Expire deletes answers that are too old to be used.

@@ -2,8 +2,10 @@ package addresscheck
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -21,12 +23,17 @@ type outcome struct {
 // waits for it any more, so that its answer is known the next time.
 func (s *Service) Start(ctx context.Context, r Request) *Pending {
 	p := &Pending{result: make(chan outcome, 1)}
-	run := func(ctx context.Context) {
-		check, err := s.Check(ctx, r)
-		p.result <- outcome{check, err}
+	checkers, err := s.checkers(ctx, r)
+	if err != nil {
+		p.result <- outcome{err: err}
+		return p
 	}
 
-	if s.isInstant(ctx, r) {
+	run := func(ctx context.Context) {
+		check, _, err := s.askEach(ctx, checkers, r)
+		p.result <- outcome{check, err}
+	}
+	if areInstant(checkers, r) {
 		run(ctx)
 		return p
 	}
@@ -34,19 +41,10 @@ func (s *Service) Start(ctx context.Context, r Request) *Pending {
 	return p
 }
 
-// isInstant reports whether a check needs neither a network nor the database.
-func (s *Service) isInstant(ctx context.Context, r Request) bool {
-	checkers, err := s.checkers(ctx, r)
-	if err != nil {
-		return false
-	}
-	for _, c := range checkers {
-		order := ship.Order{Destination: r.Address}
-		if !c.Instant(order) {
-			return false
-		}
-	}
-	return true
+// areInstant reports whether a check needs neither a network nor the database.
+func areInstant(checkers []*carrier.Carrier, r Request) bool {
+	order := ship.Order{Destination: r.Address}
+	return !slices.ContainsFunc(checkers, func(c *carrier.Carrier) bool { return !c.Instant(order) })
 }
 
 // Within waits for the result, at most until the deadline. Without one it returns an

@@ -45,6 +45,14 @@ func (c AddressCoverage) DepthIn(country string) AddressDepth {
 	return NotChecked
 }
 
+// AddressDepth returns how precisely the carrier checks addresses of the country.
+func (c *Carrier) AddressDepth(country string) AddressDepth {
+	if _, ok := c.driver.(AddressChecker); !ok {
+		return NotChecked
+	}
+	return c.spec.AddressCoverage.DepthIn(country)
+}
+
 // CheckAddress looks up whether an address exists, which is normalized and has a
 // country that the carrier covers. The address of the result has everything about
 // the person as it was given. Fields that the carrier only writes in another way
@@ -112,7 +120,12 @@ func (c *Carrier) conclude(address ship.Address, check ship.AddressCheck) (ship.
 // asWritten returns the address at the place, normalized. A place that is not
 // usable, such as one without a street, leaves the address as it is.
 func asWritten(address, place ship.Address) ship.Address {
-	moved, invalid := address.At(place).Normalize("")
+	moved := address.At(place)
+	if moved == address {
+		return address // nearly always, and it is normalized
+	}
+
+	moved, invalid := moved.Normalize("")
 	if len(invalid) > 0 {
 		return address
 	}

@@ -11,9 +11,9 @@ const (
 	OpFind         Operation = "find"
 	OpVoid         Operation = "void"
 	OpRates        Operation = "rates"
-	OpCheckAddress Operation = "address"
 	OpCheck        Operation = "check"
 	OpTrack        Operation = "track"
+	OpCheckAddress Operation = "address" // purchases and rates keep their shares of a quota
 )
 
 type operationKey struct{}

@@ -69,6 +69,7 @@ func from(ctx context.Context, traffic *carrierkit.Traffic, connection string, o
 func TestACarrierHasSoManyCallsInFlight(t *testing.T) {
 	for op, want := range map[carrier.Operation]int{
 		carrier.OpBuy: 32, carrier.OpFind: 32, carrier.OpVoid: 32, carrier.OpRates: 64, carrier.OpCheck: 64, carrier.OpTrack: 16,
+		carrier.OpCheckAddress: 16,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCrowd(time.Second)

@@ -29,9 +29,9 @@ func priorityOf(op carrier.Operation) priority {
 	switch op {
 	case carrier.OpVoid:
 		return voidPriority
-	case carrier.OpRates, carrier.OpCheck, carrier.OpCheckAddress:
+	case carrier.OpRates, carrier.OpCheck:
 		return ratePriority
-	case carrier.OpTrack:
+	case carrier.OpTrack, carrier.OpCheckAddress:
 		return trackPriority
 	}
 	return labelPriority
