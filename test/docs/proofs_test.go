@@ -123,6 +123,12 @@ var claims = []claim{
 		"{{n .figures.TestProveAttacks.succeeded}} succeeded", "proof/security.json", "make prove WHAT=security SIZE=full",
 	},
 	{
+		"A rolling upgrade loses nothing",
+		"{{n .n}} requests to {{.figures.TestProveUpgrade.from}} and this release on one database: while it is migrated, to both in turns, and while copies are replaced; {{n .figures.TestProveUpgrade.shipments}} shipments",
+		"{{n .figures.TestProveUpgrade.failed}} failed, {{n .figures.TestProveUpgrade.lostEvents}} events lost; bound {{e .bound95}} a request; slowest during the migration {{ms .figures.TestProveUpgrade.migrationSlowest}}",
+		"proof/upgrade.json", "make prove WHAT=upgrade SIZE=full",
+	},
+	{
 		"Every page of the dashboard answers in 100 ms", "{{n .n}} shipments in the account",
 		"slowest p95 {{ms .slowestP95Ms}} (`{{.slowestPage}}`); a file of twelve labels, which are drawn for it, {{ms (index .pages \"/app/{account}/{mode}/batches/{id}/labels.pdf\").p95Ms}}", "proof/dashboard.json", "make prove WHAT=dashboard SIZE=full",
 	},
