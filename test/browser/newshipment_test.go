@@ -32,6 +32,12 @@ func TestNewShipmentWithLiveRatesAndPrint(t *testing.T) {
 		until(`document.querySelector("#f-zip-note").innerText.includes("postal code")`), s.shot("new-wrong"),
 		emptied("#f-zip"), chromedp.SendKeys(`#f-zip`, "78701"), chromedp.Focus(`#f-reference`),
 	)
+	s.do("a suggested address is used",
+		emptied("#f-address1"), chromedp.SendKeys(`#f-address1`, "Corrected Street"), chromedp.Focus(`#f-reference`),
+		sees("UPS suggests another address"), s.shot("new-address"), chromedp.Click(`#verdict button`),
+		until(`document.getElementById("f-address1").value === "1 Corrected Street" && document.getElementById("f-name").value === "Ada Lovelace"`),
+		until(`!document.querySelector("#verdict .notice")`),
+	)
 	s.do("rates come side by side, the cheapest first",
 		until(`document.querySelectorAll(".rates .offer").length > 5 && !document.querySelector(".rates .asking")`),
 		until(`(() => { const p = Array.from(document.querySelectorAll(".rates .offer")).map((li) => Number(li.dataset.minor)); return p.every((x, i) => i === 0 || p[i-1] <= x); })()`),
