@@ -103,6 +103,12 @@ func (s *server) privacyRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The file, as JSON.", body: map[string]any{}, headers: []string{"Content-Disposition"}}},
 			codes:    []string{"export_not_found", "export_not_ready", "export_expired"},
 		},
+	}
+}
+
+// retentionRoutes show and change how long the account keeps personal data.
+func (s *server) retentionRoutes() []*route {
+	return []*route{
 		{
 			method:   http.MethodGet,
 			path:     "/v1/retention",

@@ -69,6 +69,7 @@ func (s *server) table() []*route {
 		s.rulesRoutes(),
 		s.sheetRoutes(),
 		s.privacyRoutes(),
+		s.retentionRoutes(),
 		s.addressRoutes(),
 	)
 }

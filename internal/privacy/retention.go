@@ -41,8 +41,8 @@ const expireTime = 20 * time.Second
 
 // EraseExpired erases what accounts keep for a shorter time than the
 // installation: labels, order files, and the personal data of shipments; and the
-// personal data that the installation keeps no longer. What it
-// does not get to follows in the next run.
+// personal data that the installation keeps no longer. What it does not get to
+// follows in the next run.
 func (s *Service) EraseExpired(ctx context.Context) error {
 	deadline := s.now().Add(expireTime)
 	accounts, err := s.Store.AccountRetentions(ctx)

@@ -36,28 +36,36 @@ type AddressChange struct {
 	From, To string
 }
 
+// A placeField is a field of an address that says where it is.
+type placeField struct {
+	pointer string
+	value   *string
+}
+
+func (a *Address) placeFields() [7]placeField {
+	return [7]placeField{
+		{"/address1", &a.Address1},
+		{"/address2", &a.Address2},
+		{"/address3", &a.Address3},
+		{"/city", &a.City},
+		{"/state", &a.State},
+		{"/zip", &a.Zip},
+		{"/country", &a.Country},
+	}
+}
+
 // ChangesTo lists the fields of the place that differ in b. How a field is
 // written makes no difference: letter case, punctuation, and the second half of
 // a ZIP code that was not given.
 func (a Address) ChangesTo(b Address) []AddressChange {
-	fields := [...]struct{ pointer, from, to string }{
-		{"/address1", a.Address1, b.Address1},
-		{"/address2", a.Address2, b.Address2},
-		{"/address3", a.Address3, b.Address3},
-		{"/city", a.City, b.City},
-		{"/state", a.State, b.State},
-		{"/zip", a.Zip, b.Zip},
-		{"/country", a.Country, b.Country},
-	}
-
 	var changes []AddressChange
-	for _, field := range fields {
-		isExtended := field.pointer == "/zip" && a.Country == "US" && len(field.from) == 5 &&
-			strings.HasPrefix(field.to, field.from+"-")
-		if isExtended || sameText(field.from, field.to) {
-			continue
+	others := b.placeFields()
+	for i, field := range a.placeFields() {
+		from, to := *field.value, *others[i].value
+		isExtended := field.pointer == "/zip" && a.Country == "US" && len(from) == 5 && strings.HasPrefix(to, from+"-")
+		if !isExtended && !sameText(from, to) {
+			changes = append(changes, AddressChange{Pointer: field.pointer, From: from, To: to})
 		}
-		changes = append(changes, AddressChange{Pointer: field.pointer, From: field.from, To: field.to})
 	}
 	return changes
 }
@@ -67,21 +75,10 @@ func (a Address) ChangesTo(b Address) []AddressChange {
 // are, and so does everything about the person.
 func (a Address) At(place Address) Address {
 	for _, change := range a.ChangesTo(place) {
-		switch change.Pointer {
-		case "/address1":
-			a.Address1 = change.To
-		case "/address2":
-			a.Address2 = change.To
-		case "/address3":
-			a.Address3 = change.To
-		case "/city":
-			a.City = change.To
-		case "/state":
-			a.State = change.To
-		case "/zip":
-			a.Zip = change.To
-		case "/country":
-			a.Country = change.To
+		for _, field := range a.placeFields() {
+			if field.pointer == change.Pointer {
+				*field.value = change.To
+			}
 		}
 	}
 	return a
