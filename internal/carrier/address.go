@@ -66,13 +66,9 @@ func (c *Carrier) CheckAddress(ctx context.Context, address ship.Address) (_ shi
 	ctx, done := c.begin(ctx, OpCheckAddress, c.Deadlines.CheckAddress)
 	defer func() { done(err) }()
 	check, err := checker.CheckAddress(ctx, withoutPerson(address))
-	if ship.KindOf(err) == ship.NotFound {
-		// A driver turns its carrier's "not found" into a verdict. This one came
-		// from a proxy or a wrong URL, and says nothing about the address.
-		return ship.AddressCheck{}, c.errorf(ship.Unavailable, "%s has no address check at the configured URL", c.spec.Title)
-	}
 	if err != nil {
-		return ship.AddressCheck{}, c.explain(err, ship.Unavailable)
+		// A driver turns its carrier's "not found" into a verdict.
+		return ship.AddressCheck{}, c.explainRead(err)
 	}
 	return c.conclude(address, check)
 }

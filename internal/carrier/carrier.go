@@ -16,6 +16,8 @@ import (
 type Deadlines struct {
 	Check, Rates, Buy, Find, Void, Track, CheckAddress time.Duration
 
+	Pickup, Manifest, Proof, Points, Duties time.Duration
+
 	// BuyPiece is added to Buy for each further piece, up to BuyMost in all.
 	BuyPiece, BuyMost time.Duration
 }
@@ -32,6 +34,12 @@ var defaultDeadlines = Deadlines{
 	Track: 15 * time.Second,
 
 	CheckAddress: 5 * time.Second,
+
+	Pickup:   30 * time.Second,
+	Manifest: 60 * time.Second,
+	Proof:    20 * time.Second,
+	Points:   10 * time.Second,
+	Duties:   15 * time.Second,
 }
 
 // or replaces deadlines that are not set with the defaults.
@@ -43,6 +51,11 @@ func (d Deadlines) or(defaults Deadlines) Deadlines {
 	d.Void = cmp.Or(d.Void, defaults.Void)
 	d.Track = cmp.Or(d.Track, defaults.Track)
 	d.CheckAddress = cmp.Or(d.CheckAddress, defaults.CheckAddress)
+	d.Pickup = cmp.Or(d.Pickup, defaults.Pickup)
+	d.Manifest = cmp.Or(d.Manifest, defaults.Manifest)
+	d.Proof = cmp.Or(d.Proof, defaults.Proof)
+	d.Points = cmp.Or(d.Points, defaults.Points)
+	d.Duties = cmp.Or(d.Duties, defaults.Duties)
 	return d
 }
 
@@ -134,7 +147,8 @@ func (c *Carrier) Permits(op Operation) (permitted, known bool) {
 }
 
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
-// "track", "hear", "subscribe", "addresses".
+// "track", "hear", "subscribe", "addresses", "pickups", "find_pickups",
+// "cancel_pickups", "manifests", "find_manifests", "proof", "points", "duties".
 func (c *Carrier) Abilities() []string {
 	var list []string
 	add := func(name string, can bool) {
@@ -151,6 +165,14 @@ func (c *Carrier) Abilities() []string {
 	_, canDecode := c.driver.(PushDecoder)
 	_, canSubscribe := c.driver.(Subscriber)
 	_, canCheckAddress := c.driver.(AddressChecker)
+	_, canBookPickup := c.driver.(PickupBooker)
+	_, canFindPickup := c.driver.(PickupFinder)
+	_, canCancelPickup := c.driver.(PickupCanceller)
+	_, canManifest := c.driver.(Manifester)
+	_, canFindManifest := c.driver.(ManifestFinder)
+	_, canProve := c.driver.(ProofFetcher)
+	_, canFindPoints := c.driver.(PointFinder)
+	_, canEstimate := c.driver.(DutyEstimator)
 
 	add("rates", canRate)
 	add("buy", canBuy)
@@ -160,6 +182,14 @@ func (c *Carrier) Abilities() []string {
 	add("hear", canDecode)
 	add("subscribe", canSubscribe)
 	add("addresses", canCheckAddress)
+	add("pickups", canBookPickup)
+	add("find_pickups", canFindPickup)
+	add("cancel_pickups", canCancelPickup)
+	add("manifests", canManifest)
+	add("find_manifests", canFindManifest)
+	add("proof", canProve)
+	add("points", canFindPoints)
+	add("duties", canEstimate)
 	return list
 }
 

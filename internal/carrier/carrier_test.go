@@ -22,6 +22,10 @@ type driver struct {
 	void     carrier.VoidResult
 	heard    []carrier.TrackingUpdate
 	address  ship.AddressCheck
+	booking  ship.PickupBooking
+	closing  ship.ManifestClosing
+	proof    ship.Document
+	points   []ship.ServicePoint
 	err      error
 	hang     bool
 }
@@ -68,6 +72,38 @@ func (d *driver) CheckAddress(ctx context.Context, _ ship.Address) (ship.Address
 	return d.address, d.wait(ctx)
 }
 
+func (d *driver) BookPickup(ctx context.Context, _ carrier.PickupRequest) (ship.PickupBooking, error) {
+	return d.booking, d.wait(ctx)
+}
+
+func (d *driver) FindPickup(ctx context.Context, _ carrier.PickupRequest) (ship.PickupBooking, error) {
+	return d.booking, d.wait(ctx)
+}
+
+func (d *driver) CancelPickup(ctx context.Context, _ carrier.PickupRequest, _ ship.PickupBooking) error {
+	return d.wait(ctx)
+}
+
+func (d *driver) CloseManifest(ctx context.Context, _ ship.ManifestOrder) (ship.ManifestClosing, error) {
+	return d.closing, d.wait(ctx)
+}
+
+func (d *driver) FindManifest(ctx context.Context, _ ship.ManifestOrder) (ship.ManifestClosing, error) {
+	return d.closing, d.wait(ctx)
+}
+
+func (d *driver) FetchProof(ctx context.Context, _ ship.Purchase) (ship.Document, error) {
+	return d.proof, d.wait(ctx)
+}
+
+func (d *driver) FindPoints(ctx context.Context, _ ship.PointQuery) ([]ship.ServicePoint, error) {
+	return d.points, d.wait(ctx)
+}
+
+func (d *driver) EstimateDuties(ctx context.Context, _ ship.Order) (ship.LandedCost, error) {
+	return ship.LandedCost{}, d.wait(ctx)
+}
+
 // bare is a driver without any optional ability.
 type bare struct{}
 
@@ -111,6 +147,37 @@ var operations = []struct {
 		_, err := c.CheckAddress(ctx, ship.Address{Country: "US"})
 		return err
 	}},
+	{"pickup", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.BookPickup(ctx, carrier.PickupRequest{})
+		return err
+	}},
+	{"find pickup", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.FindPickup(ctx, carrier.PickupRequest{})
+		return err
+	}},
+	{"cancel pickup", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		return c.CancelPickup(ctx, carrier.PickupRequest{}, ship.PickupBooking{Confirmation: "N"})
+	}},
+	{"manifest", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.CloseManifest(ctx, ship.ManifestOrder{})
+		return err
+	}},
+	{"find manifest", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.FindManifest(ctx, ship.ManifestOrder{})
+		return err
+	}},
+	{"proof", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.FetchProof(ctx, ship.Purchase{})
+		return err
+	}},
+	{"points", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.FindPoints(ctx, ship.PointQuery{})
+		return err
+	}},
+	{"duties", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.EstimateDuties(ctx, ship.Order{})
+		return err
+	}},
 }
 
 func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
@@ -126,7 +193,10 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 	if got := c.Abilities(); got != nil {
 		t.Errorf("abilities %v", got)
 	}
-	want := []string{"rates", "buy", "find", "void", "track", "hear", "subscribe", "addresses"}
+	want := []string{
+		"rates", "buy", "find", "void", "track", "hear", "subscribe", "addresses",
+		"pickups", "find_pickups", "cancel_pickups", "manifests", "find_manifests", "proof", "points", "duties",
+	}
 	if got := carrier.New(spec, &driver{}).Abilities(); !slices.Equal(got, want) {
 		t.Errorf("abilities %v, want %v", got, want)
 	}
@@ -136,6 +206,9 @@ func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 	want := map[string]time.Duration{
 		"check": 10 * time.Second, "rates": 12 * time.Second, "buy": 45 * time.Second, "find": 15 * time.Second,
 		"void": 20 * time.Second, "track": 15 * time.Second, "address": 5 * time.Second,
+		"pickup": 30 * time.Second, "find pickup": 15 * time.Second, "cancel pickup": 20 * time.Second,
+		"manifest": 60 * time.Second, "find manifest": 15 * time.Second,
+		"proof": 20 * time.Second, "points": 10 * time.Second, "duties": 15 * time.Second,
 	}
 	for _, op := range operations {
 		synctest.Test(t, func(t *testing.T) {
@@ -186,6 +259,30 @@ func TestAnIncompletePurchaseIsUncertain(t *testing.T) {
 	p, err := carrier.New(spec, &driver{purchase: whole()}).Buy(t.Context(), carrier.BuyOrder{Service: "fly"})
 	if err != nil || p.Carrier != "pigeon" || p.Service != "fly" || p.ServiceName != "Flying" {
 		t.Errorf("Buy = %+v, %v", p, err)
+	}
+}
+
+func TestAnIncompleteBookingOrManifestIsUncertain(t *testing.T) {
+	c := carrier.New(spec, &driver{})
+	if _, err := c.BookPickup(t.Context(), carrier.PickupRequest{}); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("BookPickup: %v, want uncertain", err)
+	}
+	if _, err := c.FindPickup(t.Context(), carrier.PickupRequest{}); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("FindPickup: %v, want unavailable", err)
+	}
+	if _, err := c.CloseManifest(t.Context(), ship.ManifestOrder{}); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("CloseManifest: %v, want uncertain", err)
+	}
+	if err := c.CancelPickup(t.Context(), carrier.PickupRequest{}, ship.PickupBooking{}); ship.KindOf(err) != ship.Unsupported {
+		t.Errorf("CancelPickup without a number: %v, want unsupported", err)
+	}
+
+	existed := carrier.New(spec, &driver{booking: ship.PickupBooking{Existed: true}, closing: ship.ManifestClosing{Existed: true}})
+	if _, err := existed.BookPickup(t.Context(), carrier.PickupRequest{}); err != nil {
+		t.Errorf("BookPickup of one that existed: %v", err)
+	}
+	if _, err := existed.CloseManifest(t.Context(), ship.ManifestOrder{}); err != nil {
+		t.Errorf("CloseManifest of one that existed: %v", err)
 	}
 }
 

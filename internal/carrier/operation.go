@@ -10,9 +10,14 @@ const (
 	OpBuy          Operation = "buy"
 	OpFind         Operation = "find"
 	OpVoid         Operation = "void"
+	OpPickup       Operation = "pickup"
+	OpManifest     Operation = "manifest"
 	OpRates        Operation = "rates"
 	OpCheck        Operation = "check"
 	OpTrack        Operation = "track"
+	OpProof        Operation = "proof"
+	OpPoints       Operation = "points"
+	OpDuties       Operation = "duties"
 	OpCheckAddress Operation = "address" // purchases and rates keep their shares of a quota
 )
 

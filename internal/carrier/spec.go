@@ -29,7 +29,12 @@ type Spec struct {
 	TrackBatch      int       // numbers in one call of Track; 0 means 1
 	// SubscribeBatch is how many numbers one call of Subscribe takes; 0 if it
 	// subscribes to the account as a whole.
-	SubscribeBatch   int
+	SubscribeBatch int
+	// OnePickupPerPlace says that booking the same pickup again does not make a
+	// second one: the carrier returns the first, or says that it exists.
+	OnePickupPerPlace bool
+	// Manifest says which labels a manifest covers.
+	Manifest         ManifestScope
 	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
 	LookupLacksLabel bool          // a purchase that is looked up comes without its label
 	Limits           []string      // what the carrier cannot do and what follows, a sentence each, for the documentation

@@ -46,6 +46,11 @@ type Faults struct {
 	// "reset", "500", "502", "truncate".
 	Address map[string]float64 `json:"address,omitempty"`
 
+	// Day is what happens to pickups, cancellations and manifests, by share:
+	// "refuse" (nothing done), and after it was done "hang", "reset", "500",
+	// "502", "truncate".
+	Day map[string]float64 `json:"day,omitempty"`
+
 	LookupLag  Duration `json:"lookupLag,omitzero"`   // how long a look-up does not find a new sale
 	LookupFlap float64  `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
 	TokenLife  Duration `json:"tokenLife,omitzero"`   // lifetime of a token, as announced and enforced; 0 means an hour
@@ -64,6 +69,7 @@ type Scan struct {
 var (
 	buyFaults  = []string{"hang", "reset", "500", "502", "truncate", "wrong_reference"}
 	voidFaults = []string{"refuse", "lost", "hang"}
+	dayFaults  = []string{"refuse", "hang", "reset", "500", "502", "truncate"}
 	lookFaults = []string{"hang", "reset", "500", "502", "truncate"}
 )
 
@@ -84,6 +90,9 @@ func (k Faults) check() error {
 		return err
 	}
 	if err := checkShares("void", k.Void, voidFaults); err != nil {
+		return err
+	}
+	if err := checkShares("day", k.Day, dayFaults); err != nil {
 		return err
 	}
 	return checkShares("address", k.Address, lookFaults)

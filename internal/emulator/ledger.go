@@ -17,7 +17,7 @@ import (
 type Entry struct {
 	Line      int       `json:"line"`
 	At        time.Time `json:"at"`
-	Kind      string    `json:"kind"` // "sold", "voided"
+	Kind      string    `json:"kind"` // "sold", "voided", or one of those in day.go
 	Number    string    `json:"number"`
 	Pieces    []string  `json:"pieces,omitempty"`    // tracking numbers, when there are several
 	ID        string    `json:"id,omitempty"`        // the carrier's own, if it is not the number

@@ -27,11 +27,11 @@ const (
 // fetches a token, which a purchase may wait for.
 func priorityOf(op carrier.Operation) priority {
 	switch op {
-	case carrier.OpVoid:
+	case carrier.OpVoid, carrier.OpPickup, carrier.OpManifest:
 		return voidPriority
 	case carrier.OpRates, carrier.OpCheck:
 		return ratePriority
-	case carrier.OpTrack, carrier.OpCheckAddress:
+	case carrier.OpTrack, carrier.OpCheckAddress, carrier.OpProof, carrier.OpPoints, carrier.OpDuties:
 		return trackPriority
 	}
 	return labelPriority

@@ -39,6 +39,22 @@ type Subject struct {
 	// AddressRefusal is how the carrier declines to check an address; the zero
 	// value means Refusal, which at some carriers is a verdict.
 	AddressRefusal Refusal
+	// Pickup can be booked, found and cancelled; the zero value if the carrier
+	// takes no bookings.
+	Pickup carrier.PickupRequest
+	// Manifest is where and when the label of Order is handed over; the suite
+	// adds the label. The zero value means Order's origin and ship date.
+	Manifest ship.ManifestOrder
+	// Points is a place with service points.
+	Points ship.PointQuery
+	// Duties is an order whose duties can be estimated.
+	Duties ship.Order
+	// Refusals are how the carrier declines operations where that differs from
+	// Refusal, by the operation's name.
+	Refusals map[string]Refusal
+	// NoBody lists operations that the carrier confirms by the status of its
+	// answer alone.
+	NoBody []string
 	// TokenPaths are how the paths of the carrier's token requests end, none if
 	// it has none. They are not counted, and faults of operations spare them.
 	TokenPaths []string
@@ -96,6 +112,11 @@ type prepared struct {
 	order    carrier.BuyOrder
 	purchase ship.Purchase
 	address  ship.Address
+	pickup   carrier.PickupRequest
+	booking  ship.PickupBooking
+	manifest ship.ManifestOrder
+	points   ship.PointQuery
+	duties   ship.Order
 }
 
 var operations = []operation{
@@ -122,6 +143,37 @@ var operations = []operation{
 	}},
 	{"addresses", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
 		_, err := c.CheckAddress(ctx, p.address)
+		return err
+	}},
+	{"pickups", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.BookPickup(ctx, p.pickup)
+		return err
+	}},
+	{"find_pickups", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.FindPickup(ctx, p.pickup)
+		return err
+	}},
+	{"cancel_pickups", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		return c.CancelPickup(ctx, p.pickup, p.booking)
+	}},
+	{"manifests", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.CloseManifest(ctx, p.manifest)
+		return err
+	}},
+	{"find_manifests", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.FindManifest(ctx, p.manifest)
+		return err
+	}},
+	{"proof", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.FetchProof(ctx, p.purchase)
+		return err
+	}},
+	{"points", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.FindPoints(ctx, p.points)
+		return err
+	}},
+	{"duties", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.EstimateDuties(ctx, p.duties)
 		return err
 	}},
 }
@@ -159,7 +211,7 @@ func (s Subject) cases() []testCase {
 	if slices.Contains(able, "addresses") {
 		list = append(list, s.addressCases()...)
 	}
-	return list
+	return append(list, s.dayCases(able)...)
 }
 
 func (s Subject) testSpec(testing.TB) error {
@@ -264,33 +316,54 @@ func (s Subject) testParallel(t testing.TB) error {
 // open opens the subject over w, with what op needs prepared over the clean
 // service.
 func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
-	needed := prepared{order: s.Order}
+	needed := prepared{order: s.Order, pickup: s.Pickup, points: s.Points, duties: s.Duties}
 	if len(s.Addresses) > 0 {
 		needed.address = resident(s.Addresses[0].Address)
 	}
-	if op.name == "void" || op.name == "find" || op.name == "track" {
-		clean, err := s.openVia(service)
+	clean, err := s.openVia(service)
+	if err != nil {
+		return nil, needed, err
+	}
+
+	switch op.name {
+	case "void", "find", "track", "proof", "manifests", "find_manifests":
+		needed.purchase, err = s.buy(t, clean)
 		if err != nil {
 			return nil, needed, err
 		}
-		bought, err := clean.Buy(t.Context(), s.Order)
+		needed.manifest = s.manifestOf(needed.purchase)
+	case "cancel_pickups", "find_pickups":
+		needed.booking, err = clean.BookPickup(t.Context(), s.Pickup)
 		if err != nil {
 			return nil, needed, err
 		}
-		needed.purchase = ship.Purchase{
-			Carrier:        bought.Carrier,
-			Service:        bought.Service,
-			ServiceName:    bought.ServiceName,
-			CarrierRef:     bought.CarrierRef,
-			TrackingNumber: bought.TrackingNumber,
-			Pieces:         bought.Pieces,
-			Price:          bought.Price,
-			BoughtAt:       time.Now(),
+	}
+	if op.name == "find_manifests" {
+		if _, err := clean.CloseManifest(t.Context(), needed.manifest); err != nil {
+			return nil, needed, err
 		}
 	}
 
 	c, err := s.openVia(w)
 	return c, needed, err
+}
+
+// buy buys the subject's order.
+func (s Subject) buy(t testing.TB, c *carrier.Carrier) (ship.Purchase, error) {
+	bought, err := c.Buy(t.Context(), s.Order)
+	if err != nil {
+		return ship.Purchase{}, err
+	}
+	return ship.Purchase{
+		Carrier:        bought.Carrier,
+		Service:        bought.Service,
+		ServiceName:    bought.ServiceName,
+		CarrierRef:     bought.CarrierRef,
+		TrackingNumber: bought.TrackingNumber,
+		Pieces:         bought.Pieces,
+		Price:          bought.Price,
+		BoughtAt:       time.Now(),
+	}, nil
 }
 
 func (s Subject) secrets() []string {

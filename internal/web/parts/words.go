@@ -287,6 +287,11 @@ var operationWords = map[carrier.Operation]string{
 	carrier.OpTrack: "Track",
 
 	carrier.OpCheckAddress: "Check address",
+	carrier.OpPickup:       "Pickup",
+	carrier.OpManifest:     "Manifest",
+	carrier.OpProof:        "Proof of delivery",
+	carrier.OpPoints:       "Service points",
+	carrier.OpDuties:       "Duties",
 }
 
 // OperationWord names an operation of a carrier.

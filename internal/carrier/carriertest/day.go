@@ -1,0 +1,241 @@
+package carriertest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// What a carrier does besides selling labels: pickups, manifests, proofs of
+// delivery, service points, duties.
+
+// dayCases are what a carrier with these abilities must do besides bearing every
+// fault.
+func (s Subject) dayCases(able []string) []testCase {
+	var list []testCase
+	add := func(ability, name string, run func(testing.TB) error) {
+		if slices.Contains(able, ability) {
+			list = append(list, testCase{name, run})
+		}
+	}
+
+	add("pickups", "a pickup that is booked twice", s.testPickupTwice)
+	add("find_pickups", "finds a pickup that was booked and no other", s.testFindPickup)
+	add("cancel_pickups", "a pickup that is cancelled twice", s.testCancelTwice)
+	add("manifests", "a manifest that is closed twice", s.testManifestTwice)
+	add("find_manifests", "finds a manifest that was closed and no other", s.testFindManifest)
+	add("points", "service points are whole", s.testPoints)
+	add("duties", "duties are whole", s.testDuties)
+	return list
+}
+
+// manifestOf returns the order that hands the purchase over.
+func (s Subject) manifestOf(purchase ship.Purchase) ship.ManifestOrder {
+	order := s.Manifest
+	if order.Address == (ship.Address{}) {
+		order.Address = s.Order.Order.Origin
+	}
+	order.ShipDate = cmp.Or(order.ShipDate, s.Order.Order.ShipDate, ship.DateOf(time.Now()))
+
+	numbers := purchase.Pieces
+	if len(numbers) == 0 {
+		numbers = []string{purchase.TrackingNumber}
+	}
+	order.Labels = []ship.ManifestLabel{{
+		Shipment: s.Order.Shipment,
+		Service:  purchase.Service,
+		Numbers:  numbers,
+	}}
+	return order
+}
+
+// testPickupTwice requires that a carrier which is said to keep one pickup for a
+// place does so, and that another makes two, or the claim would be too weak.
+func (s Subject) testPickupTwice(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	first, err := c.BookPickup(t.Context(), s.Pickup)
+	if err != nil {
+		return err
+	}
+	if first.Existed {
+		return errors.New("the first pickup existed before it was booked")
+	}
+
+	second, err := c.BookPickup(t.Context(), s.Pickup)
+	if err != nil {
+		return err
+	}
+	isOne := second.Existed || second.Confirmation == first.Confirmation
+	if isOne != c.PickupCertainty().CanBookAgain {
+		return fmt.Errorf("booked twice: %+v and %+v, although Spec.OnePickupPerPlace is %v",
+			first, second, s.Spec.OnePickupPerPlace)
+	}
+	return nil
+}
+
+func (s Subject) testFindPickup(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	booked, err := c.BookPickup(t.Context(), s.Pickup)
+	if err != nil {
+		return err
+	}
+	found, err := c.FindPickup(t.Context(), s.Pickup)
+	if err != nil {
+		return err
+	}
+	if found.Confirmation != booked.Confirmation {
+		return fmt.Errorf("booked %q, found %q", booked.Confirmation, found.Confirmation)
+	}
+
+	absent := s.Pickup
+	absent.Reference += "X"
+	_, err = c.FindPickup(t.Context(), absent)
+	return wantKind(err, ship.NotFound)
+}
+
+func (s Subject) testCancelTwice(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	booked, err := c.BookPickup(t.Context(), s.Pickup)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := c.CancelPickup(t.Context(), s.Pickup, booked); err != nil {
+			return err
+		}
+	}
+
+	// A cancelled pickup is not one that a lost answer may be settled with.
+	if c.PickupCertainty().CanFind {
+		_, err := c.FindPickup(t.Context(), s.Pickup)
+		return wantKind(err, ship.NotFound)
+	}
+	return nil
+}
+
+// testManifestTwice requires that closing again shows that the labels were
+// closed, where there is no look-up that would.
+func (s Subject) testManifestTwice(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	if c.ManifestScope() == carrier.NoManifest {
+		return errors.New("the driver closes manifests, and Spec.Manifest is not set")
+	}
+	purchase, err := s.buy(t, c)
+	if err != nil {
+		return err
+	}
+
+	order := s.manifestOf(purchase)
+	first, err := c.CloseManifest(t.Context(), order)
+	if err != nil {
+		return err
+	}
+	if first.Existed || len(first.Documents) == 0 {
+		return fmt.Errorf("the first closing is %+v", first)
+	}
+	if c.CanFindManifest() {
+		return nil
+	}
+	second, err := c.CloseManifest(t.Context(), order)
+	if err != nil {
+		return err
+	}
+	if !second.Existed || second.Number != first.Number {
+		return fmt.Errorf("closed as %q, and again as %q (existed: %v)", first.Number, second.Number, second.Existed)
+	}
+	return nil
+}
+
+func (s Subject) testFindManifest(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	purchase, err := s.buy(t, c)
+	if err != nil {
+		return err
+	}
+
+	order := s.manifestOf(purchase)
+	if _, err := c.FindManifest(t.Context(), order); wantKind(err, ship.NotFound) != nil {
+		return fmt.Errorf("before the closing: %w", wantKind(err, ship.NotFound))
+	}
+	if _, err := c.CloseManifest(t.Context(), order); err != nil {
+		return err
+	}
+	found, err := c.FindManifest(t.Context(), order)
+	if err != nil {
+		return err
+	}
+	if len(found.Documents) == 0 {
+		return errors.New("the manifest was found without its document")
+	}
+	return nil
+}
+
+func (s Subject) testPoints(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	points, err := c.FindPoints(t.Context(), s.Points)
+	if err != nil {
+		return err
+	}
+	if len(points) < 2 {
+		return fmt.Errorf("%d points, want at least 2", len(points))
+	}
+	for i, point := range points {
+		switch {
+		case point.Name == "" || point.Address.Address1 == "" || point.Address.City == "":
+			return fmt.Errorf("%+v lacks a name or an address", point)
+		case point.DistanceM >= 0 && i > 0 && point.DistanceM < points[i-1].DistanceM:
+			return errors.New("the nearest point does not come first")
+		}
+		for _, ability := range point.Abilities {
+			if !slices.Contains(ship.PointAbilities, ability) {
+				return fmt.Errorf("%q is no ability of a service point", ability)
+			}
+		}
+	}
+	return nil
+}
+
+func (s Subject) testDuties(t testing.TB) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	cost, err := c.EstimateDuties(t.Context(), s.Duties)
+	if err != nil {
+		return err
+	}
+	if len(cost.Charges) == 0 {
+		return errors.New("there are no charges")
+	}
+	for _, charge := range cost.Charges {
+		isKnown := charge.Type == "duty" || charge.Type == "tax" || charge.Type == "fee"
+		if !isKnown || len(charge.Amount.Currency) != 3 || charge.Item >= len(s.Duties.Customs.Items) {
+			return fmt.Errorf("the charge %+v is not whole", charge)
+		}
+	}
+	return nil
+}
