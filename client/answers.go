@@ -18,6 +18,9 @@ type Rates struct {
 	Errors    []RateError `json:"errors"`
 	Partial   bool        `json:"partial"` // a carrier had not answered in time
 	ExpiresAt time.Time   `json:"expiresAt"`
+
+	// Warnings are what customs or a carrier would object to.
+	Warnings []FieldError `json:"warnings"`
 }
 
 // A Rate is an offer; its ID buys it.

@@ -52,6 +52,7 @@ type RatesRequest struct {
 	ShipDate     string           `json:"shipDate,omitempty"` // "2006-01-02"
 	DeliverBy    string           `json:"deliverBy,omitempty"`
 	Options      *ShippingOptions `json:"options,omitempty"`
+	Customs      *Customs         `json:"customs,omitempty"`
 	TimeoutMs    int              `json:"timeoutMs,omitempty"`
 }
 

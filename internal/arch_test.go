@@ -22,7 +22,7 @@ const module = "github.com/waybillhq/waybill/"
 var floors = [][]string{
 	{"ship", "config", "seal", "emulator", "failpoint", "coalesce", "pdfium", "member/oidctest"},
 	{"budget", "csvtext"},
-	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/*"},
+	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
 	{"quoting", "addresscheck", "store/storetest"},

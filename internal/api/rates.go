@@ -24,6 +24,7 @@ type ratesInput struct {
 	ShipDate     string           `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
 	DeliverBy    string           `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
 	Options      *optionsInput    `json:"options,omitempty" doc:"Extra services."`
+	Customs      *customsInput    `json:"customs,omitempty" doc:"Customs declaration. It is checked, and a rate can be bought with another one."`
 	TimeoutMs    wholeNumber      `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers, in milliseconds; 4000 by default."`
 }
 
@@ -35,6 +36,7 @@ func (in *ratesInput) order() (order ship.Order, oneParcel bool, invalid []ship.
 		ShipDate:    ship.Date(in.ShipDate),
 		DeliverBy:   ship.Date(in.DeliverBy),
 		Options:     in.Options.options(&invalid),
+		Customs:     in.Customs.customs(&invalid),
 	}
 	if in.Origin != nil {
 		order.Origin = in.Origin.address()
@@ -88,6 +90,8 @@ type rates struct {
 	Errors    []rateError `json:"errors" doc:"Carriers that did not quote."`
 	Partial   bool        `json:"partial" doc:"Whether a carrier did not respond in time."`
 	ExpiresAt string      `json:"expiresAt" format:"date-time" doc:"Until when the rates can be bought."`
+
+	Warnings []httpkit.FieldProblem `json:"warnings,omitempty" doc:"What customs or a carrier would object to. It does not prevent a purchase."`
 }
 
 type rate struct {
@@ -194,6 +198,7 @@ func ratesOf(quotes quoting.Quotes, unit ship.WeightUnit) rates {
 		Errors:    make([]rateError, len(quotes.Errors)),
 		Partial:   quotes.Partial,
 		ExpiresAt: wire.Time(quotes.ExpiresAt),
+		Warnings:  httpkit.FieldProblems(quotes.Warnings),
 	}
 
 	for i, quoted := range quotes.Rates {

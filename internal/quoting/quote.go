@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/customs"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -79,6 +80,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 		ShipDate:  order.ShipDate,
 		Estimate:  isEstimate,
 		Assumed:   assumed,
+		Warnings:  customs.Check(order),
 	}
 	hash := orderHash(order)
 	for _, rate := range rates {

@@ -101,6 +101,9 @@ type Quotes struct {
 
 	Estimate bool     // the destination is no whole address: the rates have no ids
 	Assumed  []string // what an estimate takes for granted, a sentence each
+
+	// Warnings are what customs or carriers would object to.
+	Warnings []ship.FieldError
 }
 
 // A Quote is a rate with the token that buys it.

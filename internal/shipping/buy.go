@@ -139,7 +139,7 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	b.failed = b.quoted.Failed
 	b.shipment.Order = b.quoted.Order
 	b.shipment.Order.Destination = order.Destination
-	b.shipment.Purchase.Warnings = checking.finish(ctx, s)
+	b.shipment.Purchase.Warnings = slices.Concat(checking.finish(ctx, s), customsWarnings(b.shipment.Order))
 	b.shipment.Purchase.Limit = b.quoted.Limit
 	b.shipment.Purchase.Routing = b.quoted.Routing
 

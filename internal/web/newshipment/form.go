@@ -374,6 +374,14 @@ func (p Form) listProblems(found site.Problems) []fieldProblem {
 	return list
 }
 
+// warn shows what customs would object to beside the fields that it is about.
+func (p *Form) warn(found []ship.FieldError) {
+	for _, warning := range found {
+		field := p.fieldOf(warning.Pointer)
+		p.Warnings = append(p.Warnings, fieldProblem{Field: field, Title: fieldTitle(field, warning.Pointer), Text: warning.Detail})
+	}
+}
+
 // fieldTitle returns the label of a form field, or words for the pointer if the
 // form has no such field.
 func fieldTitle(field, pointer string) string {

@@ -46,6 +46,7 @@ type Form struct {
 	Accounts   offers.AccountNames
 	Chosen     string // the selected offer: see offerKey
 	Quotes     *quoting.Quotes
+	Warnings   []fieldProblem // what customs would object to
 	NoCarrier  bool           // no carrier is connected in the mode
 	Last       *ship.Shipment // the one that was just bought and printed
 }

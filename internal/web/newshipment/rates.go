@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/waybillhq/waybill/internal/customs"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/offers"
@@ -95,6 +96,13 @@ func getRates(v *site.Visit) error {
 	}
 
 	page.Asked = accounts
+	if len(accounts) > 0 {
+		order, err := v.Quoting.CheckOrder(in)
+		if err != nil {
+			return err
+		}
+		page.warn(customs.Check(order))
+	}
 	return v.Show(http.StatusOK, offerList(frame, page))
 }
 
@@ -200,6 +208,7 @@ func allRates(v *site.Visit, page Form, in quoting.Input) error {
 	switch {
 	case err == nil:
 		page.Quotes = &quotes
+		page.warn(quotes.Warnings)
 	case fixable:
 		page.Explain(problems)
 	default:
