@@ -184,6 +184,7 @@ func (a *App) buildWorker() error {
 			Batch:     a.services.batch,
 			Privacy:   a.services.privacy,
 			Addresses: a.services.addresses,
+			Member:    a.services.member,
 			Store:     a.store,
 			Retention: retention(a.cfg),
 		},

@@ -152,3 +152,18 @@ func (EraseExpired) Kind() string { return "erase_expired" }
 // Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
 // the default queue.
 func (EraseExpired) Queue() string { return "privacy" }
+
+// NotifyBreakGlass writes to the owners of an account that one of them has reached
+// it without the single sign-on that it requires.
+type NotifyBreakGlass struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"` // always false: people belong to both modes
+	Person   ship.PersonID  `json:"person"`
+}
+
+// Kind names the job in the queue.
+func (NotifyBreakGlass) Kind() string { return "notify_break_glass" }
+
+// Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
+// the default queue.
+func (NotifyBreakGlass) Queue() string { return "privacy" }

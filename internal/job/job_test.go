@@ -30,6 +30,7 @@ var kinds = []interface{ Kind() string }{
 	job.DeleteExports{},
 	job.EraseExpired{},
 	job.ExpireShipments{},
+	job.NotifyBreakGlass{},
 }
 
 // texts are the arguments that are no ids, and why a job has them. Nothing that

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -73,54 +73,52 @@ func ssoRequired() error {
 }
 
 // recordBreakGlass records that a break-glass owner has reached the account
-// without single sign-on, once in each session, and notifies all owners by mail.
+// without single sign-on, once in each session. A job notifies all owners by mail:
+// the page does not wait for the mail server, and a server that is down keeps
+// nobody out, because this way in is for when things are out of order.
 func (s *Service) recordBreakGlass(ctx context.Context, a Actor, method string) error {
-	isNew := false
-	err := s.store.InSystemTx(ctx, func(tx *store.Store) (err error) {
-		if isNew, err = tx.MarkBreakGlass(ctx, a.Person.ID, a.Session, a.Account); err != nil || !isNew {
+	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		isNew, err := tx.MarkBreakGlass(ctx, a.Person.ID, a.Session, a.Account)
+		if err != nil || !isNew {
 			return err
 		}
-		return s.audit(ctx, tx, a, Entry{
+		err = s.audit(ctx, tx, a, Entry{
 			Action:  "session.break_glass",
 			Target:  string(a.Person.ID),
 			Details: map[string]string{"email": a.Person.Email, "method": method},
 		})
-	})
-	if err != nil || !isNew || s.mail == nil {
-		return err
-	}
-
-	// The page does not wait for the mail server, and a message that cannot be
-	// sent keeps nobody out: this way in is for when things are out of order.
-	background := context.WithoutCancel(ctx)
-	go func() {
-		if err := s.mailBreakGlass(background, a); err != nil {
-			s.log.ErrorContext(background, "cannot notify the owners of a break-glass sign-in", "account", a.Account, "error", err)
+		if err != nil || s.mail == nil {
+			return err
 		}
-	}()
-	return nil
+		return tx.Enqueue(ctx, job.NotifyBreakGlass{Account: a.Account, Person: a.Person.ID}, 0)
+	})
 }
 
-// mailBreakGlass notifies all owners of the account that one of them has reached it
-// without single sign-on.
-func (s *Service) mailBreakGlass(ctx context.Context, a Actor) error {
-	account, err := s.store.Account(ctx, a.Account)
+// NotifyBreakGlass notifies all owners of the account by mail that the person has
+// reached it without single sign-on. If it fails halfway and is repeated, some get
+// the message twice.
+func (s *Service) NotifyBreakGlass(ctx context.Context, id ship.AccountID, who ship.PersonID) error {
+	if s.mail == nil {
+		return nil // the mail server was removed from the settings since
+	}
+	account, err := s.store.Account(ctx, id)
 	if err != nil {
 		return err
 	}
-	owners, err := s.store.OwnerAccess(ctx, a.Account)
+	owners, err := s.store.OwnerAccess(ctx, id)
 	if err != nil {
 		return err
+	}
+	at := slices.IndexFunc(owners, func(owner store.OwnerAccess) bool { return owner.Person == who })
+	if at < 0 {
+		return nil // removed since
 	}
 
 	subject := fmt.Sprintf("Sign-in to %s without single sign-on", account.Name)
 	text := fmt.Sprintf(`%s (%s) has signed in to %s on %s without single sign-on, as a break-glass owner.
 
-When: %s
-From: %s
-
-If you did not expect this, end their sessions under Members, and look at the audit log.
-`, a.Person.Name, a.Person.Email, account.Name, appName, s.clock().Format(time.RFC1123), a.From.Addr)
+The audit log shows when, and from which address. If you did not expect this, end their sessions under Members.
+`, owners[at].Name, owners[at].Email, account.Name, appName)
 	var failed error
 	for _, owner := range owners {
 		failed = errors.Join(failed, s.sendMail(ctx, owner.Email, subject, text))

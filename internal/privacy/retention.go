@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -50,7 +51,9 @@ func (s *Service) EraseExpired(ctx context.Context) error {
 		return err
 	}
 
-	// What accounts chose comes first: it is shorter.
+	// What accounts chose comes first: it is shorter. Their order changes from run to
+	// run, so that those at the end get their turn too.
+	rand.Shuffle(len(accounts), func(i, j int) { accounts[i], accounts[j] = accounts[j], accounts[i] })
 	for _, chosen := range accounts {
 		for _, livemode := range []bool{true, false} {
 			tenant := ship.Tenant{Account: chosen.Account, Livemode: livemode}
@@ -74,6 +77,7 @@ func (s *Service) eraseOld(ctx context.Context, deadline time.Time) error {
 		return err
 	}
 
+	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 	for _, tenant := range tenants {
 		if err := s.eraseShipments(ctx, tenant, before, deadline); err != nil {
 			return err

@@ -55,6 +55,8 @@ type bench struct {
 	home     string // address of the account's pages in test mode
 	liveHome string // the same in live mode
 
+	connected []*carrier.Carrier // carrier accounts in live mode; none unless a test adds them
+
 	database     string                                 // its address
 	shippingWith func(shipping.Waits) *shipping.Service // over the same database
 }
@@ -94,7 +96,23 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.must(err)
 	waits := shipping.DefaultWaits
 	waits.Answer = time.Second
-	sellers := carrier.Accounts{Simulated: carriers}
+	sellers := carrier.Accounts{
+		Simulated: carriers,
+		Connected: func(_ context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
+			if !t.Livemode {
+				return nil, nil
+			}
+			return b.connected, nil
+		},
+		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
+			for _, c := range b.connected {
+				if c.Connection == id {
+					return c, nil
+				}
+			}
+			return nil, ship.Errorf(ship.NotFound, "no such connection")
+		},
+	}
 	c.Quoting = quoting.New(quoting.Config{
 		Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 		Policy: func(ctx context.Context, t ship.Tenant) (quoting.Policy, error) {

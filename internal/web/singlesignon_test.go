@@ -129,6 +129,12 @@ func TestSingleSignOnCanBeRequired(t *testing.T) {
 			t.Fatalf("the break-glass owner: %d", w.Code)
 		}
 	}
+	var jobs int
+	b.must(b.store.System().QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE kind = 'notify_break_glass'").Scan(&jobs))
+	if jobs != 1 {
+		t.Errorf("%d jobs notify the owners, want 1", jobs)
+	}
+	b.must(b.web.Member.NotifyBreakGlass(t.Context(), b.owner.ID, dana.Person.ID))
 	if text := mail.received("dana@example.com"); !strings.Contains(text, "without single sign-on") || !strings.Contains(text, "Dana Whitfield") {
 		t.Errorf("the owners got %q", text)
 	}

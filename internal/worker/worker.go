@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -33,6 +34,7 @@ type Services struct {
 	Batch     *batch.Service
 	Privacy   *privacy.Service
 	Addresses *addresscheck.Service
+	Member    *member.Service
 	Store     *store.Store
 	Retention store.Retention
 }
@@ -63,6 +65,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.Export) (time.Duration, error) {
 		return 0, s.Privacy.WorkExport(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Export)
+	})
+
+	add(all, observer, func(ctx context.Context, j job.NotifyBreakGlass) error {
+		return s.Member.NotifyBreakGlass(ctx, j.Account, j.Person)
 	})
 
 	// Jobs that come by the clock, as periodicJobs says.
