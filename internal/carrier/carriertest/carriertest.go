@@ -42,6 +42,13 @@ type Subject struct {
 	// Pickup can be booked, found and cancelled; the zero value if the carrier
 	// takes no bookings.
 	Pickup carrier.PickupRequest
+	// AbsentPickup was never booked; the zero value means Pickup with another
+	// reference.
+	AbsentPickup carrier.PickupRequest
+	// Stateless says that the carrier keeps nothing between two calls: it cannot
+	// know what was booked, cancelled or closed before. Instead it must give the
+	// same answer to the same request every time.
+	Stateless bool
 	// Manifest is where and when the label of Order is handed over; the suite
 	// adds the label. The zero value means Order's origin and ship date.
 	Manifest ship.ManifestOrder

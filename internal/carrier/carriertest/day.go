@@ -75,6 +75,9 @@ func (s Subject) testPickupTwice(t testing.TB) error {
 		return err
 	}
 	isOne := second.Existed || second.Confirmation == first.Confirmation
+	if s.Stateless && isOne {
+		return nil // it cannot count
+	}
 	if isOne != c.PickupCertainty().CanBookAgain {
 		return fmt.Errorf("booked twice: %+v and %+v, although Spec.OnePickupPerPlace is %v",
 			first, second, s.Spec.OnePickupPerPlace)
@@ -99,8 +102,11 @@ func (s Subject) testFindPickup(t testing.TB) error {
 		return fmt.Errorf("booked %q, found %q", booked.Confirmation, found.Confirmation)
 	}
 
-	absent := s.Pickup
-	absent.Reference += "X"
+	absent := s.AbsentPickup
+	if absent.Reference == "" {
+		absent = s.Pickup
+		absent.Reference += "X"
+	}
 	_, err = c.FindPickup(t.Context(), absent)
 	return wantKind(err, ship.NotFound)
 }
@@ -121,7 +127,7 @@ func (s Subject) testCancelTwice(t testing.TB) error {
 	}
 
 	// A cancelled pickup is not one that a lost answer may be settled with.
-	if c.PickupCertainty().CanFind {
+	if c.PickupCertainty().CanFind && !s.Stateless {
 		_, err := c.FindPickup(t.Context(), s.Pickup)
 		return wantKind(err, ship.NotFound)
 	}
@@ -158,7 +164,7 @@ func (s Subject) testManifestTwice(t testing.TB) error {
 	if err != nil {
 		return err
 	}
-	if !second.Existed || second.Number != first.Number {
+	if !second.Existed && !s.Stateless || second.Number != first.Number {
 		return fmt.Errorf("closed as %q, and again as %q (existed: %v)", first.Number, second.Number, second.Existed)
 	}
 	return nil
@@ -175,8 +181,10 @@ func (s Subject) testFindManifest(t testing.TB) error {
 	}
 
 	order := s.manifestOf(purchase)
-	if _, err := c.FindManifest(t.Context(), order); wantKind(err, ship.NotFound) != nil {
-		return fmt.Errorf("before the closing: %w", wantKind(err, ship.NotFound))
+	if !s.Stateless {
+		if _, err := c.FindManifest(t.Context(), order); wantKind(err, ship.NotFound) != nil {
+			return fmt.Errorf("before the closing: %w", wantKind(err, ship.NotFound))
+		}
 	}
 	if _, err := c.CloseManifest(t.Context(), order); err != nil {
 		return err
