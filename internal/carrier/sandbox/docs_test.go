@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,21 @@ func TestTheDocumentListsEveryMagicStreet(t *testing.T) {
 		fmt.Fprintf(&table, "| `%s` | %s |\n", street.Line, street.Does)
 	}
 	checkTable(t, "streets", table.String())
+}
+
+// TestTheDocumentListsTheFaultsOfTheDay checks that docs/sandbox.md agrees with
+// MagicDay.
+func TestTheDocumentListsTheFaultsOfTheDay(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| name | pickup | manifest |\n|---|---|---|\n")
+	for _, fault := range sandbox.MagicDay {
+		i := slices.IndexFunc(sandbox.Magic, func(d sandbox.Destination) bool { return d.Fault == fault.Fault })
+		if i < 0 {
+			t.Fatalf("%s is not in Magic", fault.Fault)
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", sandbox.Magic[i].Name, fault.Pickup, fault.Manifest)
+	}
+	checkTable(t, "day", table.String())
 }
 
 // checkTable checks that docs/sandbox.md has the table between the marks of its

@@ -8,7 +8,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Fault is what a magic destination makes go wrong.
+// A Fault is what a magic address makes go wrong.
 type Fault string
 
 // The faults.
@@ -60,6 +60,37 @@ var Magic = []Destination{
 	{FaultUnmapped, "FAULT UNMAPPED", "00015", "The parcel's last scan has an unknown code; then the parcel is lost."},
 	{FaultQuoteUSPS, "FAULT QUOTE USPS", "00016", "USPS cannot be reached for a quote; the other carriers quote."},
 	{FaultLimited, "FAULT LIMITED", "00017", "No carrier accepts purchases for five seconds; nothing is bought."},
+}
+
+// A DayFault is what a magic name or zip code does at the address of a pickup or
+// a manifest. A fault that is not listed does nothing there.
+type DayFault struct {
+	Fault    Fault
+	Pickup   string // one sentence each for the documentation
+	Manifest string
+}
+
+// MagicDay lists the faults of pickups and manifests. A carrier without state
+// cannot know that it is asked a second time, so an answer that is lost stays lost
+// wherever there is no look-up.
+var MagicDay = []DayFault{
+	{FaultRefuse, "Refused because of the address.", "Refused because of the labels."},
+	{FaultRefuseUPS, "UPS refuses it; the other carriers book.", "Closed: UPS has no manifests."},
+	{FaultUnavailable, "The carrier cannot be reached; nothing is booked.", "The carrier cannot be reached; nothing is closed."},
+	{FaultLimited, "The carrier accepts nothing for five seconds; nothing is booked.", "The carrier accepts nothing for five seconds; nothing is closed."},
+	{
+		FaultTimeout,
+		"Gets no response, and was not booked: looking it up at UPS does not find it. The others have no look-up: it needs review.",
+		"Gets no response, and was not closed: looking it up at FedEx does not find it. USPS has no look-up: it needs review.",
+	},
+	{
+		FaultTimeoutBought,
+		"Booked, but gets no response: looking it up at UPS finds it. The others have no look-up: it needs review.",
+		"Closed, but gets no response: looking it up at FedEx finds it. USPS has no look-up: it needs review.",
+	},
+	{FaultNoConfirmation, "Gets no response, and cannot be looked up: it needs review.", "Gets no response, and cannot be looked up: it needs review."},
+	{FaultVoidRefused, "Booked, and the carrier refuses to cancel it.", "Closed."},
+	{FaultVoidLost, "Booked, and a cancellation gets no response.", "Closed."},
 }
 
 // FaultOf returns what goes wrong with the order, "" if nothing does.
@@ -117,10 +148,16 @@ func (m *model) wait(ctx context.Context, delay time.Duration) error {
 }
 
 func (m *model) buyFault(order *ship.Order) error {
-	switch fault := faultOf(&order.Destination); fault {
+	return m.effectFault(&order.Destination, "order", m.refusals.address, "the recipient's address does not exist")
+}
+
+// effectFault is the error of a purchase, a booking or a manifest at a magic
+// address. A refusal has the code and the reason.
+func (m *model) effectFault(at *ship.Address, what, code, reason string) error {
+	switch fault := faultOf(at); fault {
 	case FaultRefuse, FaultRefuseUPS:
 		if fault == FaultRefuse || m.name == "ups" {
-			return m.refuse(m.refusals.address, "the recipient's address does not exist")
+			return m.decline(what, code, reason)
 		}
 	case FaultUnavailable:
 		return ship.Errorf(ship.Unavailable, "%s could not be reached", m.title)
@@ -132,16 +169,16 @@ func (m *model) buyFault(order *ship.Order) error {
 	return nil
 }
 
-// findFault is the error of a look-up: what was refused or never arrived is not
-// found.
-func (m *model) findFault(order *ship.Order) error {
-	switch fault := faultOf(&order.Destination); fault {
+// findFault is the error of a look-up at a magic address: what was refused or
+// never arrived is not found.
+func (m *model) findFault(at *ship.Address, what string) error {
+	switch fault := faultOf(at); fault {
 	case FaultRefuse, FaultRefuseUPS, FaultUnavailable, FaultLimited, FaultTimeout:
 		if fault != FaultRefuseUPS || m.name == "ups" {
-			return ship.Errorf(ship.NotFound, "%s has no purchase with this reference", m.title)
+			return ship.Errorf(ship.NotFound, "%s has no %s with this reference", m.title, what)
 		}
 	case FaultNoConfirmation:
-		return ship.Errorf(ship.Unavailable, "%s cannot confirm whether it sold the label", m.title)
+		return ship.Errorf(ship.Unavailable, "%s cannot confirm whether it has the %s", m.title, what)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package sandbox
 
-import "github.com/waybillhq/waybill/internal/carrier"
+import (
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
 
 // model is a simulated carrier as data.
 type model struct {
@@ -24,7 +27,13 @@ type model struct {
 	saturday    int64 // cents, for delivery on a Saturday
 	insurance   int64 // cents for each 100 dollars above the first
 
+	onePickup bool  // keeps one pickup for a place and a day
+	pickupFee int64 // cents for a pickup; 0: the carrier names no price
+	manifest  carrier.ManifestScope
+	closes    []string // services that its manifest covers; nil: all
+
 	number   func(seed uint64, s *service) string
+	pickup   func(seed uint64, order *ship.PickupOrder) (confirmation, details string)
 	refusals refusals
 	scans    scanCodes
 	hubs     [2]string // at home, abroad
@@ -33,6 +42,8 @@ type model struct {
 // refusals are the carrier's error codes.
 type refusals struct {
 	address, weight, size, lane, service, packaging, value, void, date, pieces string
+
+	window, cancel, manifest string
 }
 
 // reach says where a service goes: a set.
@@ -87,10 +98,12 @@ var models = [...]model{
 		},
 		unit: pound, volume: 5022, maxGrams: 68_039, maxSideMM: 108 * inch / 10, maxGirthMM: 165 * inch / 10,
 		daysAhead: 7, daysAbroad: 7, residential: 545, signature: 625, adult: 775, saturday: 1600, insurance: 135,
-		number: upsNumber,
+		onePickup: true, pickupFee: 1250,
+		number: upsNumber, pickup: upsPickup,
 		refusals: refusals{
 			address: "120802", weight: "111035", size: "111055", lane: "111210", service: "111100", packaging: "111500",
 			value: "120500", void: "190102", date: "120900",
+			window: "9560131", cancel: "9510114",
 		},
 		scans: upsScans, hubs: [2]string{"Louisville, KY, US", "Cologne, DE"},
 	},
@@ -112,10 +125,12 @@ var models = [...]model{
 		},
 		unit: pound, lightUnit: 114, volume: 5997, maxGrams: 31_752, maxSideMM: 108 * inch / 10, maxGirthMM: 130 * inch / 10,
 		onePiece: true, daysAhead: 45, daysAbroad: 7, domesticUS: true, signature: 385, adult: 925, saturday: 0, insurance: 140,
-		number: uspsNumber,
+		onePickup: true, manifest: carrier.ListedLabels,
+		number: uspsNumber, pickup: uspsPickup,
 		refusals: refusals{
 			address: "010004", weight: "160117", size: "160118", lane: "160002", service: "160013", packaging: "160021",
 			value: "160300", void: "160805", date: "160001", pieces: "160009",
+			window: "020011", cancel: "020015", manifest: "160160",
 		},
 		scans: uspsScans, hubs: [2]string{"Indianapolis, IN, US", "International Distribution Center, US"},
 	},
@@ -141,11 +156,13 @@ var models = [...]model{
 		},
 		unit: pound, volume: 5022, maxGrams: 68_039, maxSideMM: 119 * inch / 10, maxGirthMM: 165 * inch / 10,
 		daysAhead: 10, daysAbroad: 10, residential: 565, signature: 640, adult: 790, saturday: 1600, insurance: 135,
-		number: fedexNumber,
+		manifest: carrier.AllOfTheDay, closes: []string{"ground", "home_delivery"},
+		number: fedexNumber, pickup: fedexPickup,
 		refusals: refusals{
 			address: "RECIPIENT.ADDRESS.INVALID", weight: "PACKAGE.WEIGHT.EXCEEDED", size: "PACKAGE.DIMENSIONS.EXCEEDED",
 			lane: "SERVICE.LANE.INVALID", service: "SERVICE.TYPE.INVALID", packaging: "PACKAGINGTYPE.MISSING.OR.INVALID",
 			value: "DECLAREDVALUE.CURRENCY.INVALID", void: "SHIPMENT.CANCEL.NOTALLOWED", date: "SHIPMENT.SHIPDATE.INVALID",
+			window: "PICKUP.REQUESTED.PREVIOUS.DAY", cancel: "PICKUP.NUMBER.EXPIRED", manifest: "SHIPMENT.CLOSE.NOTALLOWED",
 		},
 		scans: fedexScans, hubs: [2]string{"Memphis, TN, US", "Paris, FR"},
 	},
@@ -164,10 +181,11 @@ var models = [...]model{
 		},
 		unit: 500, volume: 5000, maxGrams: 70_000, maxSideMM: 3000, maxGirthMM: 6000,
 		daysAhead: 10, daysAbroad: 10, residential: 620, signature: 700, adult: 950, saturday: 2000, insurance: 180,
-		number: dhlNumber,
+		number: dhlNumber, pickup: dhlPickup,
 		refusals: refusals{
 			address: "3003", weight: "8003", size: "8004", lane: "1001", service: "998", packaging: "420505",
 			value: "420504", void: "9010", date: "998",
+			window: "998", cancel: "9011",
 		},
 		scans: dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
 	},

@@ -1,6 +1,12 @@
 package sandbox
 
-import "github.com/waybillhq/waybill/internal/carrier/carrierkit"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
 
 // Tracking numbers are derived from our reference, so they need no counter.
 // What fits into a number bounds how rarely two shipments share one: a UPS
@@ -72,5 +78,49 @@ func dhlNumber(n uint64, _ *service) string {
 	n /= 9
 	digits(number[1:9], &n)
 	number[9] = carrierkit.Mod7CheckDigit(string(number[:9]))
+	return string(number[:])
+}
+
+// The numbers of pickups are derived in the same way. What comes with them is what
+// the real carrier asks for besides the number to cancel a pickup.
+
+// upsPickup returns a PRN of eleven characters.
+func upsPickup(n uint64, _ *ship.PickupOrder) (confirmation, details string) {
+	number := [11]byte{'2', '9'}
+	for i := 2; i < len(number); i++ {
+		number[i] = alphanumerics[n%32]
+		n /= 32
+	}
+	return string(number[:]), ""
+}
+
+// uspsPickup returns WTC with eight digits, and the ETag of the pickup.
+func uspsPickup(n uint64, _ *ship.PickupOrder) (confirmation, details string) {
+	return fmt.Sprintf("WTC%08d", n%100_000_000), fmt.Sprintf(`"%016x"`, n)
+}
+
+// fedexPickup returns a short code, which is unique only together with the
+// network, the station and the day.
+func fedexPickup(n uint64, order *ship.PickupOrder) (confirmation, details string) {
+	isGround := len(order.Parcels) > 0 && !slices.ContainsFunc(order.Parcels, func(parcels ship.PickupParcels) bool {
+		return parcels.Service != "ground" && parcels.Service != "home_delivery"
+	})
+	network := "FDXE LAXA "
+	if isGround {
+		network = "FDXG "
+	}
+	return fmt.Sprint(1000 + n%9000), network + string(order.Window.Date())
+}
+
+// dhlPickup returns PRG, the day and six digits.
+func dhlPickup(n uint64, order *ship.PickupOrder) (confirmation, details string) {
+	return fmt.Sprintf("PRG%s%06d", order.Window.ReadyAt.Format("060102"), n%1_000_000), ""
+}
+
+// formNumber is the number of a SCAN form: 22 digits with their check.
+func formNumber(n uint64) string {
+	number := [22]byte{'9', '2', '7', '5', '0'}
+	digits(number[5:21], &n)
+	number[21] = carrierkit.GS1CheckDigit(string(number[:21]))
 	return string(number[:])
 }

@@ -250,11 +250,16 @@ func shipDay(date ship.Date, now time.Time) int64 {
 	return now.Unix() / 86400
 }
 
-// refuse is a refusal of the carrier in its own words.
+// refuse is a refusal of an order in the carrier's own words.
 func (m *model) refuse(code, format string, args ...any) error {
+	return m.decline("order", code, fmt.Sprintf(format, args...))
+}
+
+// decline is a refusal of anything in the carrier's own words.
+func (m *model) decline(what, code, reason string) error {
 	return &ship.Error{
 		Kind:    ship.Invalid,
-		Message: m.title + " refused the order",
-		Refusal: ship.Refusal{Code: code, Message: fmt.Sprintf(format, args...)},
+		Message: m.title + " refused the " + what,
+		Refusal: ship.Refusal{Code: code, Message: reason},
 	}
 }

@@ -14,11 +14,11 @@ import (
 const origin = "https://sandbox.invalid/"
 
 // remote is a simulated carrier behind HTTP, like a live carrier, for tests
-// that break the exchange.
+// that break the exchange: what all of them can do.
 type remote struct {
-	name string
-	key  string
-	via  carrier.Doer
+	model *model
+	key   string
+	via   carrier.Doer
 }
 
 // The shapes on the wire.
@@ -38,7 +38,7 @@ type (
 func (r remote) call(ctx context.Context, operation string, effect bool, body, answer any) error {
 	return carrierkit.Call{
 		Method: http.MethodPost,
-		URL:    origin + r.name + "/" + operation,
+		URL:    origin + r.model.name + "/" + operation,
 		Header: http.Header{"Authorization": {"Bearer " + r.key}},
 		Body:   body,
 		Effect: effect,

@@ -1,12 +1,15 @@
 // Package sandbox holds the simulated carriers of test mode: ups, usps, fedex
 // and dhl_express. They quote by zone and weight, sell labels whose numbers
-// have valid check digits, void them, and move parcels.
+// have valid check digits, void them, and move parcels. They collect parcels,
+// close manifests, prove deliveries, find service points and estimate duties, each
+// as far as the real carrier does.
 //
 // They keep no state: what they answer is a function of the order, the service
 // and our reference, so any copy of the program gives the same answer, also
 // after a crash. They spend no money and have no network. Magic destinations
-// make them fail; they are listed in Magic, and streets that
-// decide a check of the address in MagicStreets. All prices are in USD.
+// make them fail; they are listed in Magic, what they do to pickups and manifests
+// in MagicDay, and streets that decide a check of the address in MagicStreets. All
+// prices are in USD.
 package sandbox
 
 import (
@@ -40,6 +43,9 @@ func (m *model) spec() carrier.Spec {
 
 		AddressCoverage: coverage,
 
+		OnePickupPerPlace: m.onePickup,
+		Manifest:          m.manifest,
+
 		Fields: []carrier.Field{{
 			Name:   "api_key",
 			Title:  "API key",
@@ -48,9 +54,9 @@ func (m *model) spec() carrier.Spec {
 		}},
 		Open: func(opening carrier.Opening) (carrier.Driver, error) {
 			if opening.Via == nil {
-				return direct{m}, nil
+				return openDirect(direct{m}), nil
 			}
-			return remote{m.name, opening.Credentials["api_key"], opening.Via}, nil
+			return openRemote(remote{m, opening.Credentials["api_key"], opening.Via}), nil
 		},
 	}
 
@@ -70,7 +76,8 @@ func modelOf(name string) *model {
 	return nil
 }
 
-// direct is a simulated carrier without a network in between.
+// direct is a simulated carrier without a network in between: what all of them can
+// do.
 type direct struct{ *model }
 
 // Instant reports whether nothing goes wrong with the order: a fault may end in
@@ -102,7 +109,7 @@ func (d direct) Buy(_ context.Context, request carrier.BuyOrder) (ship.Sale, err
 // takes every reference for one that it sold, unless a magic destination says
 // that the request never arrived: what a crash left open settles as bought.
 func (d direct) Find(_ context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	if err := d.findFault(&request.Order); err != nil {
+	if err := d.findFault(&request.Order.Destination, "purchase"); err != nil {
 		return ship.Sale{}, err
 	}
 	return d.sell(&request)

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
@@ -37,6 +38,20 @@ func order() ship.Order {
 
 func buyOrder(name string) carrier.BuyOrder {
 	return carrier.BuyOrder{Order: order(), Service: firstService[name], Reference: reference}
+}
+
+// pickup returns a pickup of two parcels tomorrow, from nine to five.
+func pickup() carrier.PickupRequest {
+	day := time.Now().In(time.FixedZone("", -8*3600)).AddDate(0, 0, 1)
+	ready := time.Date(day.Year(), day.Month(), day.Day(), 9, 0, 0, 0, day.Location())
+	return carrier.PickupRequest{
+		Order: ship.PickupOrder{
+			Address: order().Origin,
+			Window:  ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(8 * time.Hour)},
+			Parcels: []ship.PickupParcels{{Service: "ground", Country: "US", Count: 2}},
+		},
+		Reference: reference,
+	}
 }
 
 // open returns the carrier without a network.
@@ -76,8 +91,11 @@ func addresses() []carriertest.AddressExample {
 func TestCarrier(t *testing.T) {
 	for _, spec := range sandbox.Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel() // most of the time is spent waiting for answers that never come
 			absent := buyOrder(spec.Name)
 			absent.Order.Destination.Name = "Fault Timeout"
+			notBooked := pickup()
+			notBooked.Order.Address.Name = "Fault Timeout"
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        spec,
 				Credentials: carrier.Credentials{"api_key": "key-that-nobody-may-see"},
@@ -86,6 +104,10 @@ func TestCarrier(t *testing.T) {
 				Absent:      absent,
 				Refusal:     carriertest.Refusal{Status: 422, Body: `{"code":"120802","message":"%s"}`, Code: "120802"},
 				Addresses:   addresses(),
+
+				Stateless:    true,
+				Pickup:       pickup(),
+				AbsentPickup: notBooked,
 			})
 		})
 	}

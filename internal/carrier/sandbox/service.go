@@ -52,6 +52,8 @@ func (Service) Do(request *http.Request) (*http.Response, error) {
 	case ship.Invalid:
 		return answer(http.StatusUnprocessableEntity, refusal, 0)
 	case ship.NotFound:
+		// The code tells this from the answer of a proxy.
+		refusal.Code = "not_found"
 		return answer(http.StatusNotFound, refusal, 0)
 	case ship.Limited:
 		return answer(http.StatusTooManyRequests, refusal, int(failure.RetryAfter.Seconds()))
@@ -102,6 +104,40 @@ func serve(ctx context.Context, d direct, operation string, body []byte) (any, e
 			return nil, err
 		}
 		return d.Void(ctx, purchase)
+	}
+	return serveDay(ctx, d, operation, body)
+}
+
+// serveDay is serve for what a carrier does besides selling labels. The drivers
+// ask only for what their carrier can do.
+func serveDay(ctx context.Context, d direct, operation string, body []byte) (any, error) {
+	switch operation {
+	case "pickup", "find_pickup":
+		request, err := read[carrier.PickupRequest](body)
+		if err != nil {
+			return nil, err
+		}
+		if operation == "pickup" {
+			return d.BookPickup(ctx, request)
+		}
+		return d.findPickup(&request)
+
+	case "cancel_pickup":
+		request, err := read[cancelRequest](body)
+		if err != nil {
+			return nil, err
+		}
+		return checkAnswer{OK: true}, d.CancelPickup(ctx, request.Pickup, request.Booking)
+
+	case "manifest", "find_manifest":
+		order, err := read[ship.ManifestOrder](body)
+		if err != nil {
+			return nil, err
+		}
+		if operation == "manifest" {
+			return d.closeManifest(&order)
+		}
+		return d.findManifest(&order)
 	}
 	return nil, errors.New("no such operation")
 }
