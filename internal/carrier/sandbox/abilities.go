@@ -9,16 +9,20 @@ import (
 
 // A driver has an ability as soon as it has the method, so each simulated carrier
 // is a type with the methods for what its real carrier can do besides that of all
-// four: UPS looks up pickups, USPS closes manifests, FedEx also looks them up.
+// four: UPS looks up pickups, USPS closes manifests, FedEx also looks them up. USPS
+// sends proofs of delivery only by e-mail, and neither it nor FedEx has a call that
+// estimates duties.
 
 type (
 	upsDirect   struct{ direct }
 	uspsDirect  struct{ direct }
 	fedexDirect struct{ direct }
+	dhlDirect   struct{ direct }
 
 	upsRemote   struct{ remote }
 	uspsRemote  struct{ remote }
 	fedexRemote struct{ remote }
+	dhlRemote   struct{ remote }
 )
 
 // openDirect returns the driver of the carrier without a network in between.
@@ -31,7 +35,7 @@ func openDirect(d direct) carrier.Driver {
 	case "fedex":
 		return fedexDirect{d}
 	}
-	return d
+	return dhlDirect{d}
 }
 
 // openRemote returns the driver of the carrier behind HTTP.
@@ -44,7 +48,7 @@ func openRemote(r remote) carrier.Driver {
 	case "fedex":
 		return fedexRemote{r}
 	}
-	return r
+	return dhlRemote{r}
 }
 
 // FindPickup returns what BookPickup booked under the reference.
@@ -85,4 +89,54 @@ func (d fedexDirect) FindManifest(_ context.Context, order ship.ManifestOrder) (
 // FindManifest looks up over the wire.
 func (r fedexRemote) FindManifest(ctx context.Context, order ship.ManifestOrder) (ship.ManifestClosing, error) {
 	return r.findManifest(ctx, order)
+}
+
+// FetchProof returns the proof that a parcel was delivered.
+func (d upsDirect) FetchProof(_ context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return d.proof(&purchase)
+}
+
+// FetchProof fetches over the wire.
+func (r upsRemote) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return r.fetchProof(ctx, purchase)
+}
+
+// FetchProof returns the proof that a parcel was delivered.
+func (d fedexDirect) FetchProof(_ context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return d.proof(&purchase)
+}
+
+// FetchProof fetches over the wire.
+func (r fedexRemote) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return r.fetchProof(ctx, purchase)
+}
+
+// FetchProof returns the proof that a parcel was delivered.
+func (d dhlDirect) FetchProof(_ context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return d.proof(&purchase)
+}
+
+// FetchProof fetches over the wire.
+func (r dhlRemote) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.Document, error) {
+	return r.fetchProof(ctx, purchase)
+}
+
+// EstimateDuties estimates what customs will ask for.
+func (d upsDirect) EstimateDuties(ctx context.Context, order ship.Order) (ship.LandedCost, error) {
+	return d.estimateDuties(ctx, &order)
+}
+
+// EstimateDuties estimates over the wire.
+func (r upsRemote) EstimateDuties(ctx context.Context, order ship.Order) (ship.LandedCost, error) {
+	return r.estimateDuties(ctx, order)
+}
+
+// EstimateDuties estimates what customs will ask for.
+func (d dhlDirect) EstimateDuties(ctx context.Context, order ship.Order) (ship.LandedCost, error) {
+	return d.estimateDuties(ctx, &order)
+}
+
+// EstimateDuties estimates over the wire.
+func (r dhlRemote) EstimateDuties(ctx context.Context, order ship.Order) (ship.LandedCost, error) {
+	return r.estimateDuties(ctx, order)
 }

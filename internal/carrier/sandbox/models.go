@@ -30,7 +30,9 @@ type model struct {
 	onePickup bool  // keeps one pickup for a place and a day
 	pickupFee int64 // cents for a pickup; 0: the carrier names no price
 	manifest  carrier.ManifestScope
-	closes    []string // services that its manifest covers; nil: all
+	closes    []string  // services that its manifest covers; nil: all
+	points    [3]string // names of its service points, as in pointKinds
+	pointID   string    // pattern of their ids, for pointID
 
 	number   func(seed uint64, s *service) string
 	pickup   func(seed uint64, order *ship.PickupOrder) (confirmation, details string)
@@ -105,7 +107,9 @@ var models = [...]model{
 			value: "120500", void: "190102", date: "120900",
 			window: "9560131", cancel: "9510114",
 		},
-		scans: upsScans, hubs: [2]string{"Louisville, KY, US", "Cologne, DE"},
+		points:  [3]string{"UPS Access Point Corner Market", "The UPS Store", "UPS Access Point Locker"},
+		pointID: "U########",
+		scans:   upsScans, hubs: [2]string{"Louisville, KY, US", "Cologne, DE"},
 	},
 	{
 		name: "usps", title: "USPS",
@@ -132,7 +136,9 @@ var models = [...]model{
 			value: "160300", void: "160805", date: "160001", pieces: "160009",
 			window: "020011", cancel: "020015", manifest: "160160",
 		},
-		scans: uspsScans, hubs: [2]string{"Indianapolis, IN, US", "International Distribution Center, US"},
+		points:  [3]string{"Main Post Office", "Market Street Station", "USPS Parcel Locker"},
+		pointID: "1######",
+		scans:   uspsScans, hubs: [2]string{"Indianapolis, IN, US", "International Distribution Center, US"},
 	},
 	{
 		name: "fedex", title: "FedEx",
@@ -164,7 +170,9 @@ var models = [...]model{
 			value: "DECLAREDVALUE.CURRENCY.INVALID", void: "SHIPMENT.CANCEL.NOTALLOWED", date: "SHIPMENT.SHIPDATE.INVALID",
 			window: "PICKUP.REQUESTED.PREVIOUS.DAY", cancel: "PICKUP.NUMBER.EXPIRED", manifest: "SHIPMENT.CLOSE.NOTALLOWED",
 		},
-		scans: fedexScans, hubs: [2]string{"Memphis, TN, US", "Paris, FR"},
+		points:  [3]string{"FedEx OnSite Corner Market", "FedEx Office Print & Ship Center", "FedEx Self-Service Locker"},
+		pointID: "@@@@@",
+		scans:   fedexScans, hubs: [2]string{"Memphis, TN, US", "Paris, FR"},
 	},
 	{
 		name: "dhl_express", title: "DHL Express",
@@ -187,6 +195,8 @@ var models = [...]model{
 			value: "420504", void: "9010", date: "998",
 			window: "998", cancel: "9011",
 		},
-		scans: dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
+		points:  [3]string{"DHL Express ServicePoint Corner Market", "DHL Express ServicePoint", "DHL Express Locker"},
+		pointID: "@@@###",
+		scans:   dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
 	},
 }

@@ -108,6 +108,8 @@ func TestCarrier(t *testing.T) {
 				Stateless:    true,
 				Pickup:       pickup(),
 				AbsentPickup: notBooked,
+				Points:       ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 5},
+				Duties:       abroad(),
 			})
 		})
 	}

@@ -138,6 +138,28 @@ func serveDay(ctx context.Context, d direct, operation string, body []byte) (any
 			return d.closeManifest(&order)
 		}
 		return d.findManifest(&order)
+
+	case "proof":
+		purchase, err := read[ship.Purchase](body)
+		if err != nil {
+			return nil, err
+		}
+		return d.proof(&purchase)
+
+	case "points":
+		query, err := read[ship.PointQuery](body)
+		if err != nil {
+			return nil, err
+		}
+		points, err := d.FindPoints(ctx, query)
+		return pointsAnswer{points}, err
+
+	case "duties":
+		order, err := read[ship.Order](body)
+		if err != nil {
+			return nil, err
+		}
+		return d.estimateDuties(ctx, &order)
 	}
 	return nil, errors.New("no such operation")
 }
