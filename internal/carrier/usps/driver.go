@@ -118,6 +118,8 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 		return true, d.allows("tracking")
 	case carrier.OpCheckAddress:
 		return true, d.allows("addresses")
+	case carrier.OpPickup:
+		return true, d.allows(pickupScope)
 	}
 	return false, false
 }
@@ -136,18 +138,29 @@ func (d *driver) callWithScope(ctx context.Context, scope string, via carrier.Do
 
 	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
 		if !d.allows(scope) {
-			return ship.Errorf(ship.Forbidden, "the app lacks the scope %s: ask USPS to add the product to it", scope)
+			return lacksScope(scope)
 		}
 		return withTokens(call, access, "").Do(ctx, via, answer)
 	})
 	return explain(err, parameters)
 }
 
-// allows reports whether the access token has a scope. A token that lists no
+func lacksScope(scope string) error {
+	return ship.Errorf(ship.Forbidden, "the app lacks the scope %s: ask USPS to add the product to it",
+		strings.ReplaceAll(scope, " ", " or "))
+}
+
+// allows reports whether the access token has a scope. Of several, separated by
+// spaces, one is enough: USPS has two names for some. A token that lists no
 // scopes is assumed to have them all.
 func (d *driver) allows(scope string) bool {
 	granted := d.scope.Load()
-	return scope == "" || granted == nil || *granted == "" || slices.Contains(strings.Fields(*granted), scope)
+	if scope == "" || granted == nil || *granted == "" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Fields(scope), func(name string) bool {
+		return slices.Contains(strings.Fields(*granted), name)
+	})
 }
 
 // callWithPayment makes a call with both tokens.

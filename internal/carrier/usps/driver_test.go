@@ -17,7 +17,7 @@ import (
 )
 
 func TestCarrier(t *testing.T) {
-	c := contracts(t, nil)
+	c := contracts(t, map[string][]carriertest.Departure{"/pickup/v3": departures["/pickup/v3"][:2]}) // no pickup is read
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        usps.Spec,
 		Credentials: credentials,
@@ -35,6 +35,8 @@ func TestCarrier(t *testing.T) {
 			Status: 400, Code: "010005",
 			Body: `{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"010005","title":"Bad Request","detail":"%s","source":{"parameter":"toAddress"}}]}}`,
 		},
+		Pickup:     pickup(),
+		NoBody:     []string{"cancel_pickups"},
 		TokenPaths: []string{"/oauth2/v3/token", "/payments/v3/payment-authorization"},
 	})
 }
@@ -101,6 +103,7 @@ func contracts(t testing.TB, departures map[string][]carriertest.Departure) chec
 	for path, file := range map[string]string{
 		"/labels/v3": "domestic-labels", "/international-labels/v3": "international-labels", "/payments/v3": "payments",
 		"/shipments/v3": "shipping-options", "/tracking/v3": "tracking", "/addresses/v3": "addresses",
+		"/pickup/v3": "carrier-pickup",
 	} {
 		list[path] = carriertest.NewContract(t, usps.Spec.TestURL+path, departures[path], "usps/openapi-json/"+file+".json")
 	}

@@ -188,6 +188,8 @@ func pointerOf(parameter string) string {
 		return "/destination" + addressFields[last]
 	case "fromAddress":
 		return "/origin" + addressFields[last]
+	case "pickupAddress":
+		return "/address" + addressFields[last]
 	}
 
 	if pointer, ok := parameterPointers[last]; ok {
@@ -209,6 +211,8 @@ var addressFields = map[string]string{
 	"ZIPCode":              "/zip",
 	"postalCode":           "/zip",
 	"phone":                "/phone",
+	"cellNumber":           "/phone",
+	"email":                "/email",
 	"country":              "/country",
 	"countryISOAlpha2Code": "/country",
 }
@@ -239,6 +243,12 @@ var parameterPointers = map[string]string{
 	"HSTariffNumber":         "/customs/items",
 	"importersReference":     "/customs/taxIdentifiers",
 	"exportersReference":     "/customs/taxIdentifiers",
+	"pickupDate":             "/window",
+	"packages":               "/parcels",
+	"packageType":            "/parcels",
+	"packageCount":           "/parcels",
+	"pickupLocation":         "/instructions",
+	"specialInstructions":    "/instructions",
 }
 
 // isRefusedWith reports whether the carrier declined with one of the codes.

@@ -1,5 +1,6 @@
 // Package usps buys labels from the United States Postal Service over its v3
-// APIs, tracks parcels, and checks addresses. It knows the wire format and nothing of the store.
+// APIs, tracks parcels, checks addresses, and books pickups. It knows the wire
+// format and nothing of the store.
 // It makes one attempt per call and keeps no state but its two tokens: the
 // access token, and the payment authorization that every label call needs as
 // well.
@@ -19,7 +20,7 @@ var Spec = carrier.Spec{
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
-		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, and Addresses to check addresses; all except Shipping Options and Addresses need approval from USPS."},
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, Addresses to check addresses, and Carrier Pickup to book pickups; all except Shipping Options and Addresses need approval from USPS."},
 		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
 		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
 		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
@@ -36,6 +37,9 @@ var Spec = carrier.Spec{
 	Quota:           carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
 	TrackBatch:      trackBatch,
 	LookupLag:       time.Minute,
+
+	OnePickupPerPlace: true,
+
 	Deadlines: carrier.Deadlines{
 		Check: 20 * time.Second, // two tokens and the account
 		Find:  30 * time.Second, // a look-up renders the label again
@@ -54,6 +58,9 @@ var Spec = carrier.Spec{
 		"International labels and labels with a customs form are available only as PDF. Items worth more than 2,500 dollars in one line need an export filing (ITN), which is not supported.",
 		"USPS checks addresses in the United States, its territories and the freely associated states, and says whether they are businesses. A building without its apartment, suite or box number is valid, with a message. Every check is one of the calls that the account has in an hour.",
 		"USPS does not list the addresses that an ambiguous one may mean, so there are no candidates.",
+		"USPS collects parcels in the United States and its territories with the mail of the day, free of charge: the hours of a pickup's window are not sent. A pickup can be booked from Monday to Saturday, until 02:00 Central on its day and a year ahead, and needs an e-mail address or a phone number of ten digits.",
+		"USPS keeps one pickup for an address and a day. A pickup whose response was lost is found out by booking it again, but USPS does not repeat its number: such a pickup cannot be cancelled here, only on usps.com.",
+		"A proof of delivery is not available: USPS sends it by e-mail only.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",
 		"USPS shows only parcels of the connection's own mailer ID.",

@@ -1,8 +1,8 @@
 // Package usps is an emulator of the v3 APIs of the United States Postal
 // Service: OAuth, payment authorization, shipping options, domestic and
 // international labels with reprint and cancellation by number or by
-// idempotency key, addresses, tracking, and pushes to subscribers. It refuses what the
-// carrier refuses, and shares no code with the service.
+// idempotency key, addresses, pickups, tracking, and pushes to subscribers. It
+// refuses what the carrier refuses, and shares no code with the service.
 package usps
 
 import (
@@ -38,6 +38,7 @@ type service struct {
 	mu       sync.Mutex
 	selling  map[string]bool // idempotency keys under way
 	reprints map[string]int  // by tracking number
+	tags     map[string]tag  // of pickups, by confirmation number
 }
 
 // New returns an emulator that continues with the ledger.
@@ -46,6 +47,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 		Server:   emulator.New("usps", ledger),
 		selling:  map[string]bool{},
 		reprints: map[string]int{},
+		tags:     map[string]tag{},
 	}
 	s.Failure = s.failure
 
@@ -61,6 +63,9 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 		s.Handle("POST "+api.path+"/"+api.label+"-reprint/{number}", true, s.reprint(api))
 	}
 	s.Handle("GET /addresses/v3/address", true, s.address)
+	s.Handle("POST "+pickupPath, true, s.bookPickup)
+	s.Handle("GET "+pickupPath+"/{number}", true, s.showPickup)
+	s.Handle("DELETE "+pickupPath+"/{number}", true, s.cancelPickup)
 	s.Handle("GET /tracking/v3/tracking/{number}", true, s.track)
 	s.Handle("POST /tracking/v3r2/tracking", true, s.trackMany)
 	s.Handle("POST "+subscriptions, true, s.subscribe)
@@ -217,7 +222,7 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 			"token_type":   "Bearer",
 			"expires_in":   strconv.Itoa(max(int(life.Seconds()), 1)),
 			"status":       "approved",
-			"scope":        "addresses prices international-prices shipments locations payments labels international-labels tracking subscriptions-tracking",
+			"scope":        "addresses prices international-prices shipments locations payments labels international-labels pickup tracking subscriptions-tracking",
 		})
 	}
 }
