@@ -1,7 +1,9 @@
 package usps_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,6 +128,130 @@ func TestDaysWithoutAPickupAreTooLate(t *testing.T) {
 	}
 }
 
+// labels buys as many labels, and returns the manifest that hands them over.
+func labels(t *testing.T, c *carrier.Carrier, n int) ship.ManifestOrder {
+	t.Helper()
+	order := ship.ManifestOrder{Address: home().Order.Origin, ShipDate: home().Order.ShipDate}
+	for i := range n {
+		b := home()
+		b.Reference = fmt.Sprintf("S%025d", i)
+		bought, err := c.Buy(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order.Labels = append(order.Labels, ship.ManifestLabel{
+			Shipment: ship.ShipmentID(fmt.Sprint("shp_", i)),
+			Service:  b.Service,
+			Numbers:  []string{bought.TrackingNumber},
+		})
+	}
+	return order
+}
+
+// A form whose answer is lost is named by the next request, and made once.
+func TestAFormWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
+	for _, fault := range []string{"reset", "500", "502", "truncate"} {
+		s, via := stand(t, nil)
+		c := open(t, via)
+		order := labels(t, c, 2)
+		if err := s.Turn(emulator.Faults{Day: map[string]float64{fault: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.CloseManifest(t.Context(), order); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v, want uncertain", fault, err)
+		}
+
+		again, err := c.CloseManifest(t.Context(), order)
+		entries := s.Ledger.Entries()
+		last := entries[len(entries)-1]
+		if err != nil || !again.Existed || again.Number != last.Number || len(entries) != 3 {
+			t.Errorf("%s: closed again as %+v, %v with %d lines", fault, again, err, len(entries))
+		}
+		if last.Kind != emulator.ManifestClosed || !slices.Equal(last.Pieces, []string{order.Labels[0].Numbers[0], order.Labels[1].Numbers[0]}) {
+			t.Errorf("%s: the ledger has %+v", fault, last)
+		}
+	}
+}
+
+// A label that USPS does not take is left out, and the others are handed over.
+func TestLabelsThatUSPSDoesNotTakeAreLeftOut(t *testing.T) {
+	s, via := stand(t, nil)
+	c := open(t, via)
+	order := labels(t, c, 4)
+	cancelled := order.Labels[1]
+	if _, err := c.Void(t.Context(), ship.Purchase{Service: "ground_advantage", CarrierRef: cancelled.Numbers[0]}); err != nil {
+		t.Fatal(err)
+	}
+	order.Labels[3].Numbers = []string{"9400100000000000000000"} // nobody bought it
+	closing, err := c.CloseManifest(t.Context(), order)
+	if err != nil || len(closing.Documents) != 1 || closing.Documents[0].Type != "scan_form" || closing.Documents[0].Format != "pdf" {
+		t.Fatalf("closed %+v, %v", closing, err)
+	}
+	var excluded []ship.ShipmentID
+	for _, e := range closing.Excluded {
+		excluded = append(excluded, e.Shipment)
+		if e.Reason == "" {
+			t.Errorf("%s is left out without a reason", e.Shipment)
+		}
+	}
+	if !slices.Equal(excluded, []ship.ShipmentID{cancelled.Shipment, "shp_3"}) {
+		t.Errorf("left out %v", excluded)
+	}
+	entries := s.Ledger.Entries()
+	if last := entries[len(entries)-1]; last.Number != closing.Number || len(last.Pieces) != 2 {
+		t.Errorf("the ledger has %+v", last)
+	}
+
+	// A manifest of nothing but such labels is a refusal, and no label is left
+	// out behind the client's back.
+	order.Labels = order.Labels[3:]
+	if closing, err := c.CloseManifest(t.Context(), order); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("closed %+v, %v", closing, err)
+	}
+	if err := s.Turn(emulator.Faults{Day: map[string]float64{"refuse": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CloseManifest(t.Context(), order); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("err = %v, want invalid", err)
+	}
+}
+
+// USPS names one label at a time. A manifest full of labels that it does not take
+// is not worth a call for each.
+func TestManyLabelsAreNotLeftOutOneByOne(t *testing.T) {
+	_, via := stand(t, nil)
+	sent := 0
+	c := open(t, doer(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/scan-forms/v3/scan-form" {
+			sent++
+		}
+		return via.Do(r)
+	}))
+	order := labels(t, c, 1)
+	for i := range 10 {
+		number := fmt.Sprintf("94001000000000000000%02d", i)
+		order.Labels = append(order.Labels, ship.ManifestLabel{Shipment: ship.ShipmentID(number), Numbers: []string{number}})
+	}
+	_, err := c.CloseManifest(t.Context(), order)
+	if ship.KindOf(err) != ship.Invalid || ship.ErrorOf(err).Refusal.Code != "160039" || sent != 6 {
+		t.Errorf("%d requests, and %v", sent, err)
+	}
+}
+
+// A label on a form is refunded and not cancelled.
+func TestALabelOnAFormIsRefunded(t *testing.T) {
+	_, via := stand(t, nil)
+	c := open(t, via)
+	order := labels(t, c, 1)
+	if _, err := c.CloseManifest(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	result, err := c.Void(t.Context(), ship.Purchase{Service: "ground_advantage", CarrierRef: order.Labels[0].Numbers[0]})
+	if err != nil || result.State != ship.StateRefundPending {
+		t.Errorf("voided: %+v, %v", result, err)
+	}
+}
+
 // An app without the product is not let in: no call is made to find that out.
 func TestAnAppWithoutAProductIsNotAsked(t *testing.T) {
 	_, via := stand(t, nil)
@@ -140,12 +266,18 @@ func TestAnAppWithoutAProductIsNotAsked(t *testing.T) {
 	if _, err := c.BookPickup(t.Context(), pickup()); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("err = %v, want forbidden", err)
 	}
+	if _, err := c.CloseManifest(t.Context(), ship.ManifestOrder{
+		Address: home().Order.Origin,
+		Labels:  []ship.ManifestLabel{{Numbers: []string{"9400100000000000000000"}}},
+	}); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("err = %v, want forbidden", err)
+	}
 	if sent != 0 {
 		t.Errorf("%d calls were made", sent)
 	}
 }
 
-// day books and cancels under the carrier's own files.
+// day books, cancels and closes under the carrier's own files.
 func day(t *testing.T, c *carrier.Carrier) {
 	t.Helper()
 	booked, err := c.BookPickup(t.Context(), pickup())
@@ -160,5 +292,15 @@ func day(t *testing.T, c *carrier.Carrier) {
 		if err := c.CancelPickup(t.Context(), pickup(), booked); err != nil {
 			t.Error(err)
 		}
+	}
+
+	order := labels(t, c, 2)
+	order.Labels = append(order.Labels, ship.ManifestLabel{Shipment: "shp_9", Numbers: []string{"9400100000000000000000"}})
+	closed, err := c.CloseManifest(t.Context(), order)
+	if err != nil || len(closed.Excluded) != 1 {
+		t.Errorf("closed %+v, %v", closed, err)
+	}
+	if again, err := c.CloseManifest(t.Context(), order); err != nil || !again.Existed || again.Number != closed.Number {
+		t.Errorf("closed again: %+v, %v", again, err)
 	}
 }

@@ -120,6 +120,8 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 		return true, d.allows("addresses")
 	case carrier.OpPickup:
 		return true, d.allows(pickupScope)
+	case carrier.OpManifest:
+		return true, d.allows(scanFormScope)
 	}
 	return false, false
 }
@@ -165,10 +167,18 @@ func (d *driver) allows(scope string) bool {
 
 // callWithPayment makes a call with both tokens.
 func (d *driver) callWithPayment(ctx context.Context, call carrierkit.Call, answer any) error {
+	return d.callPaid(ctx, "", call, answer)
+}
+
+// callPaid makes a call with both tokens that needs a scope.
+func (d *driver) callPaid(ctx context.Context, scope string, call carrierkit.Call, answer any) error {
 	var parameters []string
 	call = withParameters(call, &parameters)
 
 	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
+		if !d.allows(scope) {
+			return lacksScope(scope)
+		}
 		payment, err := d.payment.Get(ctx, d.fetchPayment(access))
 		if err != nil {
 			return err

@@ -35,7 +35,14 @@ func TestCarrier(t *testing.T) {
 			Status: 400, Code: "010005",
 			Body: `{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"010005","title":"Bad Request","detail":"%s","source":{"parameter":"toAddress"}}]}}`,
 		},
-		Pickup:     pickup(),
+		Pickup: pickup(),
+		Refusals: map[string]carriertest.Refusal{
+			// A refusal that is about one label, and names none.
+			"manifests": {
+				Status: 400, Code: "160398",
+				Body: `{"apiVersion":"/scan-forms/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"160398","title":"Bad Request","detail":"%s","source":{"parameter":"barcode"}}]}}`,
+			},
+		},
 		NoBody:     []string{"cancel_pickups"},
 		TokenPaths: []string{"/oauth2/v3/token", "/payments/v3/payment-authorization"},
 	})
@@ -103,7 +110,7 @@ func contracts(t testing.TB, departures map[string][]carriertest.Departure) chec
 	for path, file := range map[string]string{
 		"/labels/v3": "domestic-labels", "/international-labels/v3": "international-labels", "/payments/v3": "payments",
 		"/shipments/v3": "shipping-options", "/tracking/v3": "tracking", "/addresses/v3": "addresses",
-		"/pickup/v3": "carrier-pickup",
+		"/pickup/v3": "carrier-pickup", "/scan-forms/v3": "scan-forms",
 	} {
 		list[path] = carriertest.NewContract(t, usps.Spec.TestURL+path, departures[path], "usps/openapi-json/"+file+".json")
 	}

@@ -1,6 +1,6 @@
 // Package usps buys labels from the United States Postal Service over its v3
-// APIs, tracks parcels, checks addresses, and books pickups. It knows the wire
-// format and nothing of the store.
+// APIs, tracks parcels, checks addresses, books pickups, and makes SCAN
+// forms. It knows the wire format and nothing of the store.
 // It makes one attempt per call and keeps no state but its two tokens: the
 // access token, and the payment authorization that every label call needs as
 // well.
@@ -20,7 +20,7 @@ var Spec = carrier.Spec{
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
-		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, Addresses to check addresses, and Carrier Pickup to book pickups; all except Shipping Options and Addresses need approval from USPS."},
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, Addresses to check addresses, Carrier Pickup to book pickups, and SCAN Forms to close manifests; all except Shipping Options and Addresses need approval from USPS."},
 		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
 		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
 		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
@@ -39,6 +39,7 @@ var Spec = carrier.Spec{
 	LookupLag:       time.Minute,
 
 	OnePickupPerPlace: true,
+	Manifest:          carrier.ListedLabels,
 
 	Deadlines: carrier.Deadlines{
 		Check: 20 * time.Second, // two tokens and the account
@@ -60,6 +61,8 @@ var Spec = carrier.Spec{
 		"USPS does not list the addresses that an ambiguous one may mean, so there are no candidates.",
 		"USPS collects parcels in the United States and its territories with the mail of the day, free of charge: the hours of a pickup's window are not sent. A pickup can be booked from Monday to Saturday, until 02:00 Central on its day and a year ahead, and needs an e-mail address or a phone number of ten digits.",
 		"USPS keeps one pickup for an address and a day. A pickup whose response was lost is found out by booking it again, but USPS does not repeat its number: such a pickup cannot be cancelled here, only on usps.com.",
+		"A manifest is a SCAN form (PS Form 5630) of the listed labels, which all leave from one ZIP code. A label that USPS does not take, because it was cancelled or its data went out already, is left out with the reason, up to five for one manifest; with more, the manifest is rejected. Labels without a form need none: USPS sends their data at 00:30 Central after the mailing date.",
+		"A SCAN form whose response was lost is found out by asking for it again: USPS names the form that has the labels, but does not send it again. A label on a form cannot be cancelled any more; once its data went out, USPS opens a refund request.",
 		"A proof of delivery is not available: USPS sends it by e-mail only.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",

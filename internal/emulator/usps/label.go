@@ -224,7 +224,7 @@ func (s *service) cancel(api labelAPI) http.HandlerFunc {
 
 			// After the manifest the carrier opens a refund request instead.
 			done := map[string]any{"trackingNumber": sold.Number, "status": "CANCELED"}
-			if isManifested(sale, time.Now()) {
+			if isManifested(sale, time.Now()) || s.isOnForm(sold.Number) {
 				done["status"] = "DISPUTED"
 				done["disputeId"] = strconv.Itoa(100000 + sold.Line)
 			}

@@ -63,15 +63,15 @@ func (p picture) pdf() []byte {
 	}
 	write(60, 60, 11, p.number)
 	write(20, 40, 8, strings.Join(p.references, "   "))
-	return document(page.Bytes())
+	return document(288, 432, page.Bytes())
 }
 
-// document wraps the content of one page.
-func document(content []byte) []byte {
+// document wraps the content of one page, whose size is in points.
+func document(wide, high int, content []byte) []byte {
 	objects := []string{
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 288 432] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+		fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %d %d] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>", wide, high),
 		fmt.Sprintf("<< /Length %d >>\nstream\n%sendstream", len(content), content),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 	}

@@ -1,8 +1,9 @@
 // Package usps is an emulator of the v3 APIs of the United States Postal
 // Service: OAuth, payment authorization, shipping options, domestic and
 // international labels with reprint and cancellation by number or by
-// idempotency key, addresses, pickups, tracking, and pushes to subscribers. It
-// refuses what the carrier refuses, and shares no code with the service.
+// idempotency key, addresses, pickups, SCAN forms, tracking, and pushes to
+// subscribers. It refuses what the carrier refuses, and shares no code with the
+// service.
 package usps
 
 import (
@@ -66,6 +67,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	s.Handle("POST "+pickupPath, true, s.bookPickup)
 	s.Handle("GET "+pickupPath+"/{number}", true, s.showPickup)
 	s.Handle("DELETE "+pickupPath+"/{number}", true, s.cancelPickup)
+	s.Handle("POST "+formPath, true, s.closeForm)
 	s.Handle("GET /tracking/v3/tracking/{number}", true, s.track)
 	s.Handle("POST /tracking/v3r2/tracking", true, s.trackMany)
 	s.Handle("POST "+subscriptions, true, s.subscribe)
@@ -222,7 +224,7 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 			"token_type":   "Bearer",
 			"expires_in":   strconv.Itoa(max(int(life.Seconds()), 1)),
 			"status":       "approved",
-			"scope":        "addresses prices international-prices shipments locations payments labels international-labels pickup tracking subscriptions-tracking",
+			"scope":        "addresses prices international-prices shipments locations payments labels international-labels pickup scan-forms tracking subscriptions-tracking",
 		})
 	}
 }
