@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -252,6 +253,57 @@ func TestALabelOnAFormIsRefunded(t *testing.T) {
 	}
 }
 
+func TestPostOfficesAndLockersAreFound(t *testing.T) {
+	_, via := stand(t, nil)
+	c := open(t, via)
+	found, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "US", Zip: "63104", Limit: 3})
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%d points, %v", len(found), err)
+	}
+	office := found[0]
+	if office.IsLocker || office.DistanceM != 644 || !slices.Equal(office.Abilities, []string{"collect", "hand_in", "returns"}) || office.Latitude == 0 {
+		t.Errorf("the first is %+v", office)
+	}
+	if len(office.Hours) != 5 || office.Hours[0] != (ship.PointHours{Day: "monday", Open: "08:30", Close: "17:00"}) {
+		t.Errorf("it is open %+v", office.Hours)
+	}
+	if office.Address.Zip != "63104-9998" || office.Address.Country != "US" || office.Address.Address1 == "" {
+		t.Errorf("it is at %+v", office.Address)
+	}
+	locker := found[1]
+	if !locker.IsLocker || locker.DistanceM != -1 || !slices.Equal(locker.Abilities, []string{"collect", "returns"}) {
+		t.Errorf("the second is %+v", locker)
+	}
+	if found[2].IsLocker {
+		t.Error("a locker that is out of order is listed")
+	}
+
+	for zip, want := range map[string]ship.Kind{"00000": "", "631": ship.Invalid, "": ship.Invalid} {
+		if found, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "US", Zip: zip, City: "St. Louis"}); ship.KindOf(err) != want || len(found) > 0 {
+			t.Errorf("at %q: %d points, %v", zip, len(found), err)
+		}
+	}
+	if _, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "DE", Zip: "10115"}); ship.KindOf(err) != ship.Unsupported {
+		t.Errorf("in Germany: %v", err)
+	}
+}
+
+// An app that may not look for lockers still finds post offices.
+func TestPostOfficesAreFoundWithoutLockers(t *testing.T) {
+	_, via := stand(t, nil)
+	for status, want := range map[int]int{http.StatusForbidden: 3, http.StatusServiceUnavailable: 0} {
+		c := open(t, doer(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "parcel-locker-locations") {
+				return respond(status, `{}`), nil
+			}
+			return via.Do(r)
+		}))
+		if found, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "US", Zip: "63104"}); len(found) != want || (err == nil) != (want > 0) {
+			t.Errorf("with status %d: %d points, %v", status, len(found), err)
+		}
+	}
+}
+
 // An app without the product is not let in: no call is made to find that out.
 func TestAnAppWithoutAProductIsNotAsked(t *testing.T) {
 	_, via := stand(t, nil)
@@ -277,7 +329,7 @@ func TestAnAppWithoutAProductIsNotAsked(t *testing.T) {
 	}
 }
 
-// day books, cancels and closes under the carrier's own files.
+// day books, cancels, closes and searches under the carrier's own files.
 func day(t *testing.T, c *carrier.Carrier) {
 	t.Helper()
 	booked, err := c.BookPickup(t.Context(), pickup())
@@ -302,5 +354,11 @@ func day(t *testing.T, c *carrier.Carrier) {
 	}
 	if again, err := c.CloseManifest(t.Context(), order); err != nil || !again.Existed || again.Number != closed.Number {
 		t.Errorf("closed again: %+v, %v", again, err)
+	}
+
+	for _, zip := range []string{"63104", "00000"} {
+		if _, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "US", Zip: zip}); err != nil {
+			t.Error(err)
+		}
 	}
 }

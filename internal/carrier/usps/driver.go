@@ -122,6 +122,8 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 		return true, d.allows(pickupScope)
 	case carrier.OpManifest:
 		return true, d.allows(scanFormScope)
+	case carrier.OpPoints:
+		return true, d.allows(locationScope)
 	}
 	return false, false
 }

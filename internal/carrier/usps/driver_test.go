@@ -36,6 +36,7 @@ func TestCarrier(t *testing.T) {
 			Body: `{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"status":"400","code":"010005","title":"Bad Request","detail":"%s","source":{"parameter":"toAddress"}}]}}`,
 		},
 		Pickup: pickup(),
+		Points: ship.PointQuery{Country: "US", Zip: "63104-2351", City: "St. Louis", Limit: 10},
 		Refusals: map[string]carriertest.Refusal{
 			// A refusal that is about one label, and names none.
 			"manifests": {
@@ -110,7 +111,7 @@ func contracts(t testing.TB, departures map[string][]carriertest.Departure) chec
 	for path, file := range map[string]string{
 		"/labels/v3": "domestic-labels", "/international-labels/v3": "international-labels", "/payments/v3": "payments",
 		"/shipments/v3": "shipping-options", "/tracking/v3": "tracking", "/addresses/v3": "addresses",
-		"/pickup/v3": "carrier-pickup", "/scan-forms/v3": "scan-forms",
+		"/pickup/v3": "carrier-pickup", "/scan-forms/v3": "scan-forms", "/locations/v3": "locations",
 	} {
 		list[path] = carriertest.NewContract(t, usps.Spec.TestURL+path, departures[path], "usps/openapi-json/"+file+".json")
 	}

@@ -1,6 +1,6 @@
 // Package usps buys labels from the United States Postal Service over its v3
-// APIs, tracks parcels, checks addresses, books pickups, and makes SCAN
-// forms. It knows the wire format and nothing of the store.
+// APIs, tracks parcels, checks addresses, books pickups, makes SCAN forms, and
+// finds post offices. It knows the wire format and nothing of the store.
 // It makes one attempt per call and keeps no state but its two tokens: the
 // access token, and the payment authorization that every label call needs as
 // well.
@@ -20,7 +20,7 @@ var Spec = carrier.Spec{
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
-		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, Addresses to check addresses, Carrier Pickup to book pickups, and SCAN Forms to close manifests; all except Shipping Options and Addresses need approval from USPS."},
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, Tracking and Subscriptions - Tracking to track parcels, Addresses to check addresses, Carrier Pickup to book pickups, SCAN Forms to close manifests, and Locations to find post offices; all except Shipping Options, Addresses and Locations need approval from USPS."},
 		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
 		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
 		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
@@ -63,6 +63,7 @@ var Spec = carrier.Spec{
 		"USPS keeps one pickup for an address and a day. A pickup whose response was lost is found out by booking it again, but USPS does not repeat its number: such a pickup cannot be cancelled here, only on usps.com.",
 		"A manifest is a SCAN form (PS Form 5630) of the listed labels, which all leave from one ZIP code. A label that USPS does not take, because it was cancelled or its data went out already, is left out with the reason, up to five for one manifest; with more, the manifest is rejected. Labels without a form need none: USPS sends their data at 00:30 Central after the mailing date.",
 		"A SCAN form whose response was lost is found out by asking for it again: USPS names the form that has the labels, but does not send it again. A label on a form cannot be cancelled any more; once its data went out, USPS opens a refund request.",
+		"Service points are post offices and parcel lockers near a ZIP code in the United States and its territories, in turn: USPS does not say how far a locker is. A search takes two of the calls that the account has in an hour. Labels to a post office or a locker are not supported.",
 		"A proof of delivery is not available: USPS sends it by e-mail only.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",

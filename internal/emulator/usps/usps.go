@@ -1,9 +1,9 @@
 // Package usps is an emulator of the v3 APIs of the United States Postal
 // Service: OAuth, payment authorization, shipping options, domestic and
 // international labels with reprint and cancellation by number or by
-// idempotency key, addresses, pickups, SCAN forms, tracking, and pushes to
-// subscribers. It refuses what the carrier refuses, and shares no code with the
-// service.
+// idempotency key, addresses, pickups, SCAN forms, post offices and lockers,
+// tracking, and pushes to subscribers. It refuses what the carrier refuses, and
+// shares no code with the service.
 package usps
 
 import (
@@ -68,6 +68,8 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	s.Handle("GET "+pickupPath+"/{number}", true, s.showPickup)
 	s.Handle("DELETE "+pickupPath+"/{number}", true, s.cancelPickup)
 	s.Handle("POST "+formPath, true, s.closeForm)
+	s.Handle("GET "+locationAPI+"/post-office-locations", true, s.postOffices)
+	s.Handle("GET "+locationAPI+"/parcel-locker-locations", true, s.lockers)
 	s.Handle("GET /tracking/v3/tracking/{number}", true, s.track)
 	s.Handle("POST /tracking/v3r2/tracking", true, s.trackMany)
 	s.Handle("POST "+subscriptions, true, s.subscribe)
