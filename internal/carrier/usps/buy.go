@@ -54,7 +54,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	var answer labelAnswer
 	err = d.callWithPayment(ctx, carrierkit.Call{
 		Method: http.MethodPost,
-		URL:    d.base + mailClass.path("label"),
+		URL:    d.base + c.labelPath(mailClass),
 		Body:   body,
 		Effect: true,
 		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(request.Reference)}},
@@ -69,12 +69,25 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	if !c.isOurs(answer.labelMetadata) {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier returned a label for a different address")
 	}
-	purchase, ok := c.sale(mailClass, answer.labelMetadata, answer.LabelImage)
+	purchase, ok := c.sale(mailClass, answer.labelMetadata, answer.image(c.order.IsReturn))
 	if !ok {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier's response does not contain the label")
 	}
 	purchase.Warnings = c.warnings
+	if c.order.IsReturn {
+		purchase.Warnings = append(purchase.Warnings, returnWarning)
+	}
 	return purchase, nil
+}
+
+const returnWarning = "USPS charges for the return label when it is used, by the weight and size that it measures then"
+
+// image returns the label of the answer.
+func (a labelAnswer) image(isReturn bool) []byte {
+	if isReturn {
+		return a.ReturnLabelImage
+	}
+	return a.LabelImage
 }
 
 // uncertainIfKeyUsed turns a refusal because of the idempotency key into an
@@ -114,6 +127,23 @@ func (s service) path(operation string) string {
 	return "/labels/v3/" + operation
 }
 
+// labelPath is that of a purchase.
+func (c *draft) labelPath(mailClass service) string {
+	if c.order.IsReturn {
+		return "/labels/v3/return-label"
+	}
+	return mailClass.path("label")
+}
+
+// className returns USPS's name of the service for the order: returns have names
+// of their own.
+func (c *draft) className(mailClass service) string {
+	if c.order.IsReturn {
+		return mailClass.class + "_RETURN_SERVICE"
+	}
+	return mailClass.class
+}
+
 func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelRequest, error) {
 	form, err := c.customs()
 	if err != nil {
@@ -121,7 +151,7 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 	}
 
 	parcel := packageDescription{
-		MailClass:          mailClass.class,
+		MailClass:          c.className(mailClass),
 		PackagingType:      ownBox,
 		Shape:              "RECTANGULAR",
 		ProcessingCategory: c.category,
@@ -136,6 +166,11 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 		CustomerReference:  c.references(request, form != nil),
 	}
 	parcel.ExtraServices, _ = c.extraServices(mailClass)
+	if c.order.IsReturn {
+		// Nobody knows when and where the customer hands the parcel in.
+		parcel.MailingDate = ""
+		parcel.EntryFacilityType = ""
+	}
 
 	// The two label APIs have different words for the same shape.
 	if c.abroad {
@@ -285,8 +320,9 @@ func (c *draft) isOurs(label labelMetadata) bool {
 	}
 
 	// The routing information begins as the barcode does: 420 and the ZIP code.
+	// USPS does not say which address the answer about a return repeats.
 	isRouted := label.RoutingInformation == "" || strings.HasPrefix(label.RoutingInformation, "420"+c.to.Zip)
-	return isRouted && (label.LabelAddress.ZIPCode == "" || label.LabelAddress.ZIPCode == c.to.Zip)
+	return isRouted && (c.order.IsReturn || label.LabelAddress.ZIPCode == "" || label.LabelAddress.ZIPCode == c.to.Zip)
 }
 
 // sale returns what USPS sold. It reports false for an answer that lacks the

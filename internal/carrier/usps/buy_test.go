@@ -242,7 +242,7 @@ func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
 	}{
 		{"several parcels", change(func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0]) }), ship.Unsupported, "/parcels"},
 		{"from abroad", change(func(b *carrier.BuyOrder) { b.Order.Origin = abroad().Order.Destination }), ship.Unsupported, "/origin/country"},
-		{"a return", change(func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), ship.Unsupported, "/isReturn"},
+		{"a return abroad", there(func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), ship.Unsupported, "/isReturn"},
 		{"paid by another", change(func(b *carrier.BuyOrder) { b.Order.Billing = &ship.Billing{Type: "third_party", Account: "1"} }), ship.Unsupported, "/billing/type"},
 		{"signed abroad", there(func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" }), ship.Unsupported, "/options/signature"},
 		{"duties paid", there(func(b *carrier.BuyOrder) { b.Order.Customs.Incoterm = "DDP" }), ship.Unsupported, "/customs/incoterm"},

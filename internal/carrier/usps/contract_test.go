@@ -41,6 +41,17 @@ func sold() map[string]carrier.BuyOrder {
 	add("cubic", home(), func(b *carrier.BuyOrder) { b.Order.Parcels[0].Weight, b.Order.Parcels[0].WeightGrams = 15, 6804 })
 	add("png", home(), func(b *carrier.BuyOrder) { b.Order.LabelFormat = "png" })
 	add("one name", home(), func(b *carrier.BuyOrder) { b.Order.Destination.Name = "Madonna" })
+	for _, service := range []string{"ground_advantage", "priority_mail", "priority_mail_express"} {
+		add("return "+service, home(), func(b *carrier.BuyOrder) {
+			b.Service, b.Order.IsReturn = service, true
+			b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+		})
+	}
+	add("return in an envelope as png", home(), func(b *carrier.BuyOrder) {
+		b.Service, b.Order.IsReturn, b.Order.LabelFormat = "priority_mail", true, "png"
+		b.Order.Parcels[0].Packaging, b.Order.Parcels[0].Dimensions = "flat_rate_envelope", nil
+		b.Order.Options.InsuredValue = dollars(12000)
+	})
 	add("territory", home(), func(b *carrier.BuyOrder) {
 		b.Order.Destination = ship.Address{Name: "Ana Ruiz", Address1: "100 Calle Sol", City: "San Juan", Zip: "00901", Country: "PR"}
 	})
@@ -79,6 +90,10 @@ func TestEveryMessageKeepsToTheCarriersOwnFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole(t, c, b)
 			follow(t, via, s, b.Reference)
+			if b.Order.IsReturn {
+				keep(t, c, b)
+				return
+			}
 			void(t, c, b)
 		})
 	}
@@ -149,6 +164,22 @@ func void(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	}
 	if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
 		t.Errorf("after the void Find says %v, want not found", err)
+	}
+}
+
+// keep is void for a return, which USPS does not cancel.
+func keep(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
+	t.Helper()
+	p, err := c.Find(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Void(t.Context(), ship.Purchase{Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber})
+	if ship.KindOf(err) != ship.Invalid || ship.ErrorOf(err).Refusal.Code != "160187" {
+		t.Errorf("Void: %v, want a refusal", err)
+	}
+	if _, err := c.Find(t.Context(), b); err != nil {
+		t.Errorf("after the refusal Find says %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/usps"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -301,6 +302,47 @@ func TestPostOfficesAreFoundWithoutLockers(t *testing.T) {
 		if found, err := c.FindPoints(t.Context(), ship.PointQuery{Country: "US", Zip: "63104"}); len(found) != want || (err == nil) != (want > 0) {
 			t.Errorf("with status %d: %d points, %v", status, len(found), err)
 		}
+	}
+}
+
+// A return is bought under its key, as other labels are.
+func TestAReturnWhoseAnswerIsLostIsFound(t *testing.T) {
+	b := home()
+	b.Order.IsReturn = true
+	b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+	for _, fault := range []string{"reset", "500", "502", "truncate", "wrong_reference"} {
+		s, via := stand(t, nil)
+		c := open(t, via)
+		if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Buy(t.Context(), b); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: Buy: %v, want uncertain", fault, err)
+		}
+		found, err := c.Find(t.Context(), b)
+		if err != nil || found.TrackingNumber != s.Ledger.Entries()[0].Number || len(found.Label.Data) == 0 {
+			t.Errorf("%s: Find = %s, %v", fault, found.TrackingNumber, err)
+		}
+
+		// After the last reprint the same request returns the same label.
+		for range standin.Reprints {
+			if _, err := c.Find(t.Context(), b); err != nil {
+				t.Errorf("%s: Find: %v", fault, err)
+			}
+		}
+		if n := len(s.Ledger.Entries()); n != 1 {
+			t.Errorf("%s: %d sales, want 1", fault, n)
+		}
+	}
+}
+
+func TestAReturnSaysThatItIsChargedLater(t *testing.T) {
+	_, via := stand(t, nil)
+	b := home()
+	b.Order.IsReturn = true
+	bought, err := open(t, via).Buy(t.Context(), b)
+	if err != nil || !slices.ContainsFunc(bought.Warnings, func(w string) bool { return strings.Contains(w, "when it is used") }) {
+		t.Errorf("warnings %v, %v", bought.Warnings, err)
 	}
 }
 

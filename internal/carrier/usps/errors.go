@@ -83,6 +83,7 @@ type advice struct {
 
 const (
 	notEnrolled = "the USPS account is not set up to buy labels: enroll the CRID and the mailer ID in USPS Ship in the Business Customer Gateway"
+	noReturns   = "the USPS account is not set up for return labels: enroll the CRID and the mailer ID in USPS Ship Returns in the Business Customer Gateway"
 	wrongRoles  = "USPS does not accept the CRID, the mailer IDs and the payment account together: check them under Carriers"
 	noMethod    = "the USPS payment account cannot pay: activate it and its payment method in the Enterprise Payment System"
 	noFunds     = "the USPS payment account was declined: add funds or check the card in the Enterprise Payment System"
@@ -117,9 +118,10 @@ var adviceBy = map[string]advice{
 	"160372": {ship.Forbidden, wrongRoles},
 	"160390": {ship.Forbidden, wrongRoles},
 	"160302": {ship.Forbidden, notEnrolled},
-	"160303": {ship.Forbidden, notEnrolled},
-	"160304": {ship.Forbidden, notEnrolled},
+	"160303": {ship.Forbidden, noReturns},
+	"160304": {ship.Forbidden, noReturns},
 	"160305": {ship.Forbidden, notEnrolled},
+	"160187": {ship.Invalid, "USPS does not cancel return labels; one that is not used is not charged"},
 	"160212": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
 	"160255": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
 }

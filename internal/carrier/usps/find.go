@@ -39,7 +39,11 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		return ship.Sale{}, lookupError(err)
 	}
 
-	purchase, ok := c.sale(mailClass, answer.Metadata, answer.LabelImage)
+	metadata, image := answer.Metadata, answer.LabelImage
+	if request.Order.IsReturn {
+		metadata, image = answer.ReturnMetadata, answer.ReturnLabelImage
+	}
+	purchase, ok := c.sale(mailClass, metadata, image)
 	if !ok {
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "the carrier's response does not contain the label")
 	}

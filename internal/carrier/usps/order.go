@@ -102,8 +102,8 @@ func (c *draft) unsupported() (list []ship.FieldError) {
 	if isAbroad(order.Origin) {
 		refuse("/origin/country", "USPS accepts parcels only from the United States and its territories")
 	}
-	if order.IsReturn {
-		refuse("/isReturn", "USPS return labels are charged when used and cannot be cancelled: buy a shipment with sender and recipient swapped instead")
+	if order.IsReturn && c.abroad {
+		refuse("/isReturn", "USPS sells return labels only inside the United States and its territories")
 	}
 
 	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {

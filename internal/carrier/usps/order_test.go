@@ -52,11 +52,15 @@ func TestRequestsAreTheseBytes(t *testing.T) {
 	soldier := abroadOrder()
 	soldier.Origin.Company = ""
 	soldier.Destination = ship.Address{Name: "Pat", Company: "Unit 7", Address1: "PSC 123 BOX 1234", City: "APO", State: "AE", Zip: "09008", Country: "US"}
+	back := order()
+	back.IsReturn = true
+	back.Origin, back.Destination = back.Destination, back.Origin
 	for name, tc := range map[string]struct {
 		service string
 		order   ship.Order
 	}{
-		"home": {"ground_advantage", order()}, "signed": {"priority_mail_express", signed},
+		"return": {"ground_advantage", back},
+		"home":   {"ground_advantage", order()}, "signed": {"priority_mail_express", signed},
 		"abroad": {"priority_mail_international", abroadOrder()}, "military": {"priority_mail", soldier},
 	} {
 		t.Run(name, func(t *testing.T) {

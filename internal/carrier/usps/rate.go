@@ -78,6 +78,9 @@ func (d *driver) rateRequest(c *draft) optionsRequest {
 	request.DestinationZIPCode = c.to.Zip
 	request.EntryFacilityType = "NONE"
 	request.PackageDescription.MailClass = "ALL_OUTBOUND"
+	if c.order.IsReturn {
+		request.PackageDescription.MailClass = "ALL_RETURNS"
+	}
 	return request
 }
 
@@ -108,7 +111,7 @@ func ratesOf(c *draft, answer optionsAnswer) []ship.Rate {
 		if c.checkService(mailClass) != nil {
 			continue
 		}
-		if rate, ok := c.bestRate(mailClass, answer.optionsOf(mailClass)); ok {
+		if rate, ok := c.bestRate(mailClass, answer.optionsOf(c.className(mailClass))); ok {
 			rates = append(rates, rate)
 		}
 	}
@@ -116,11 +119,11 @@ func ratesOf(c *draft, answer optionsAnswer) []ship.Rate {
 }
 
 // optionsOf returns the offers of a mail class.
-func (a optionsAnswer) optionsOf(mailClass service) []rateOption {
+func (a optionsAnswer) optionsOf(name string) []rateOption {
 	var options []rateOption
 	for _, priced := range a.PricingOptions {
 		for _, class := range priced.ShippingOptions {
-			if class.MailClass == mailClass.class {
+			if class.MailClass == name {
 				options = append(options, class.RateOptions...)
 			}
 		}

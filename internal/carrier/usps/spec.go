@@ -53,7 +53,7 @@ var Spec = carrier.Spec{
 		"A purchase whose response was lost is looked up by its idempotency key with a reprint, which also returns the label. USPS reprints a label at most three times, until its mailing date, and not after it was cancelled; after that the shipment needs review.",
 		"A label that is voided after its manifest was sent (00:30 Central after the mailing date) is not cancelled: USPS opens a refund request, and the refund stays pending.",
 		"Parcels must be sent from the United States, its territories or the freely associated states and weigh at most 70 pounds. Length, width and height are required except for flat rate packaging.",
-		"Return labels are rejected: USPS charges for them when they are used and never cancels them. Buy a shipment with sender and recipient swapped instead.",
+		"Return labels are sold inside the United States and its territories, and the account must be enrolled in USPS Ship Returns. USPS charges for one when it is used, by the weight and size that it measures then, so the price is an estimate. It does not cancel return labels, and a void is rejected: a label that is not used is not charged. For a label that can be voided, buy a shipment with sender and recipient swapped.",
 		"Only the connected payment account pays: billing to the recipient or a third party is rejected, and so are prepaid duties (incoterm DDP).",
 		"Signatures are available only for domestic shipments. Saturday delivery needs no option: USPS delivers on Saturdays.",
 		"International labels and labels with a customs form are available only as PDF. Items worth more than 2,500 dollars in one line need an export filing (ITN), which is not supported.",

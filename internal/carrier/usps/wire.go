@@ -219,14 +219,14 @@ type packageDescription struct {
 	RateIndicator      string              `json:"rateIndicator,omitempty"` // instead of packaging and shape
 	Shape              string              `json:"shape,omitempty"`
 	ProcessingCategory string              `json:"processingCategory"`
-	EntryFacilityType  string              `json:"destinationEntryFacilityType"`
+	EntryFacilityType  string              `json:"destinationEntryFacilityType,omitempty"`
 	WeightUOM          string              `json:"weightUOM"`
 	Weight             json.Number         `json:"weight"`
 	DimensionsUOM      string              `json:"dimensionsUOM"`
 	Length             json.Number         `json:"length"`
 	Width              json.Number         `json:"width"`
 	Height             json.Number         `json:"height"`
-	MailingDate        string              `json:"mailingDate"`
+	MailingDate        string              `json:"mailingDate,omitempty"`
 	ExtraServices      []int               `json:"extraServices,omitempty"`
 	PhysicalSignature  *bool               `json:"physicalSignatureRequired,omitempty"`
 	PackageOptions     *packageOptions     `json:"packageOptions,omitempty"`
@@ -280,7 +280,8 @@ type customsItem struct {
 // labelAnswer is the answer to a purchase.
 type labelAnswer struct {
 	labelMetadata
-	LabelImage []byte `json:"labelImage"`
+	LabelImage       []byte `json:"labelImage"`
+	ReturnLabelImage []byte `json:"returnLabelImage"` // instead, for a return
 }
 
 type labelMetadata struct {
@@ -310,6 +311,10 @@ type reprintRequest struct {
 type reprintAnswer struct {
 	Metadata   labelMetadata `json:"labelMetadata"`
 	LabelImage []byte        `json:"labelImage"`
+
+	// The same of a return.
+	ReturnMetadata   labelMetadata `json:"returnLabelMetadata"`
+	ReturnLabelImage []byte        `json:"returnLabelImage"`
 }
 
 type cancelAnswer struct {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
@@ -60,8 +61,30 @@ func readOrder(r *http.Request, api labelAPI) (in labelRequest, body string, p p
 	if key := r.Header.Get("X-Idempotency-Key"); key != "" && !uuid.MatchString(key) {
 		return in, "", problem{"", "X-Idempotency-Key", "OASValidation: X-Idempotency-Key is not a UUID"}
 	}
+	if api.isReturn {
+		if p := in.asReturn(time.Now()); p.detail != "" {
+			return in, "", p
+		}
+	}
 	hash := sha256.Sum256(raw)
 	return in, hex.EncodeToString(hash[:]), in.check(api, time.Now())
+}
+
+// returnSuffix ends the names of the mail classes of returns.
+const returnSuffix = "_RETURN_SERVICE"
+
+// asReturn completes an order for a return: it has its class's name without the
+// suffix, and no date of its own.
+func (in *labelRequest) asReturn(now time.Time) problem {
+	parcel := &in.PackageDescription
+	name, ok := strings.CutSuffix(parcel.MailClass, returnSuffix)
+	if !ok {
+		return problem{"160196", "packageDescription.mailClass", "currently only the mail classes of returns are supported"}
+	}
+	parcel.MailClass = name
+	parcel.MailingDate = now.UTC().Format(time.DateOnly)
+	parcel.EntryFacilityType = "NONE"
+	return problem{}
 }
 
 // replay answers for a key that was used before, and reports whether it was.
@@ -151,11 +174,15 @@ func (s *service) reprint(api labelAPI) http.HandlerFunc {
 		}
 
 		metadata, image := describe(sold, false, in.ImageInfo.ImageType)
-		body, _ := json.Marshal(map[string]any{ // of strings and numbers
-			"labelMetadata": metadata,
-			"labelImage":    image,
-			"reprintInfo":   map[string]any{"reprintNumber": n, "reprintLimit": Reprints},
-		})
+		answer := map[string]any{"reprintInfo": map[string]any{"reprintNumber": n, "reprintLimit": Reprints}}
+		if isReturn(sold) {
+			answer["returnLabelMetadata"] = metadata
+			answer["returnLabelImage"] = image
+		} else {
+			answer["labelMetadata"] = metadata
+			answer["labelImage"] = image
+		}
+		body, _ := json.Marshal(answer) // of strings and numbers
 		w.Header().Set("Content-Type", vendorJSON)
 		w.Header().Set("X-Idempotency-Key", sold.ID)
 		_, _ = w.Write(body)
@@ -213,6 +240,10 @@ func (s *service) cancel(api labelAPI) http.HandlerFunc {
 		var sale kept
 		if !known || json.Unmarshal(sold.Kept, &sale) != nil || sale.Abroad != api.abroad {
 			refuse(w, api.path, problem{"160185", "trackingNumber", "Order not found"})
+			return
+		}
+		if sale.IsReturn {
+			refuse(w, api.path, problem{"160187", "trackingNumber", "Return label orders cannot be canceled"})
 			return
 		}
 

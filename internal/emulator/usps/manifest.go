@@ -139,6 +139,8 @@ func (s *service) checkLabel(in formRequest, number, other string) problem {
 		return problem{"160040", "scanFormEfn", "barcode [" + number + "] is already part of another SCAN Form with efn [" + other + "]"}
 	case voided:
 		return problem{"160397", "barcode", "barcode <" + number + "> has been canceled and is not eligible to be added to a SCAN Form"}
+	case sale.IsReturn:
+		return problem{"160160", "status", "barcode <" + number + "> is not eligible for SCAN Form"}
 	case isManifested(sale, time.Now()):
 		return problem{"160398", "barcode", "barcode<" + number + " >has manifested and is not eligible to be added to a SCAN Form"}
 	case origin != in.EntryZIPCode:

@@ -189,7 +189,7 @@ func (in optionsRequest) check() problem {
 		return problem{"030002", "weight", "Could not find working sku from SSF ingredients"}
 	case parcel.Length <= 0 || parcel.Width <= 0 || parcel.Height <= 0:
 		return problem{"160294", "length", "length, width, and height must either be all zero or greater than zero"}
-	case abroad && parcel.MailClass != "ALL", !abroad && parcel.MailClass != "ALL_OUTBOUND" && parcel.MailClass != "ALL":
+	case abroad && parcel.MailClass != "ALL", !abroad && !slices.Contains([]string{"ALL_OUTBOUND", allReturns, "ALL"}, parcel.MailClass):
 		return problem{"", "mailClass", "OASValidation: the emulator quotes all mail classes at once"}
 	}
 
@@ -200,6 +200,9 @@ func (in optionsRequest) check() problem {
 	}
 	return problem{}
 }
+
+// allReturns asks for the mail classes of returns.
+const allReturns = "ALL_RETURNS"
 
 func (s *service) options(w http.ResponseWriter, r *http.Request) {
 	var in optionsRequest
@@ -260,13 +263,16 @@ func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
 		if class.abroad != abroad {
 			continue
 		}
+		if asked.MailClass == allReturns {
+			class.name += returnSuffix
+		}
 
 		cents, indicator := class.postage(parcel)
 		options := []any{class.option(in, priceType, indicator, category, "NONE", cents, parcel)}
 		if class.cubic(parcel) {
 			options = append(options, class.option(in, priceType, "CP", category, "NONE", class.cubicPostage(parcel), parcel))
 		}
-		if !abroad {
+		if !abroad && asked.MailClass != allReturns {
 			options = append(options, class.option(in, priceType, indicator, category, "DESTINATION_DELIVERY_UNIT", cents/2, parcel))
 		}
 		for _, flat := range class.flat {
@@ -317,7 +323,7 @@ func (c mailClass) option(in optionsRequest, priceType, indicator, category, ent
 		option["extraServices"] = extras
 		option["totalPrice"] = dollars(total)
 	}
-	if !c.abroad {
+	if !c.abroad && in.PackageDescription.MailClass != allReturns {
 		option["commitment"] = c.commitment(in.PackageDescription.MailingDate, parcel.zone)
 	}
 	return option

@@ -16,6 +16,8 @@ type kept struct {
 	Zone    int64        `json:"zone"`
 	Postage int64        `json:"postage"`
 	Fee     int64        `json:"fee,omitempty"`
+
+	IsReturn bool `json:"return,omitempty"`
 }
 
 // sale prices a request and gives it a number.
@@ -26,7 +28,9 @@ func (s *service) sale(api labelAPI, in labelRequest, body string) emulator.Entr
 		Body:    body,
 		Request: in,
 		Abroad:  api.abroad,
-		Zone:    zoneOf(in.FromAddress.ZIPCode, in.ToAddress.ZIPCode+in.ToAddress.CountryCode),
+
+		IsReturn: api.isReturn,
+		Zone:     zoneOf(in.FromAddress.ZIPCode, in.ToAddress.ZIPCode+in.ToAddress.CountryCode),
 	}
 	parcel := load{
 		pounds: ordered.Weight,
@@ -130,9 +134,19 @@ func postalCheck(digits string) string {
 // reference also has another address.
 func answer(sold emulator.Entry, mixedUp bool) []byte {
 	metadata, image := describe(sold, mixedUp, "")
-	metadata["labelImage"] = image
+	name := "labelImage"
+	if isReturn(sold) {
+		name = "returnLabelImage"
+	}
+	metadata[name] = image
 	body, _ := json.Marshal(metadata) // of strings and numbers
 	return body
+}
+
+// isReturn reports whether the label of a sale is one of a return.
+func isReturn(sold emulator.Entry) bool {
+	var sale kept
+	return json.Unmarshal(sold.Kept, &sale) == nil && sale.IsReturn
 }
 
 // describe returns what the carrier answers about a sale, and its label.
@@ -182,6 +196,11 @@ func describe(sold emulator.Entry, mixedUp bool, imageType string) (map[string]a
 		metadata["dimensionalWeight"] = 0
 		metadata["serviceTypeCode"] = class.mark
 		metadata["commitment"] = class.commitment(parcel.MailingDate, sale.Zone)
+	}
+	if sale.IsReturn {
+		class.name += returnSuffix
+		delete(metadata, "constructCode")
+		delete(metadata, "commitment")
 	}
 
 	return metadata, picture{

@@ -1,6 +1,6 @@
 // Package usps is an emulator of the v3 APIs of the United States Postal
-// Service: OAuth, payment authorization, shipping options, domestic and
-// international labels with reprint and cancellation by number or by
+// Service: OAuth, payment authorization, shipping options, domestic,
+// return and international labels with reprint and cancellation by number or by
 // idempotency key, addresses, pickups, SCAN forms, post offices and lockers,
 // tracking, and pushes to subscribers. It refuses what the carrier refuses, and
 // shares no code with the service.
@@ -63,6 +63,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 		s.Handle("POST "+api.path+"/"+api.label+"-reprint", true, s.reprint(api))
 		s.Handle("POST "+api.path+"/"+api.label+"-reprint/{number}", true, s.reprint(api))
 	}
+	s.Handle("POST "+returns.path+"/"+returns.label, true, s.create(returns))
 	s.Handle("GET /addresses/v3/address", true, s.address)
 	s.Handle("POST "+pickupPath, true, s.bookPickup)
 	s.Handle("GET "+pickupPath+"/{number}", true, s.showPickup)
@@ -82,16 +83,18 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	return s.Server
 }
 
-// labelAPI is one of the two APIs that sell labels.
+// labelAPI is one of the ways to buy labels.
 type labelAPI struct {
 	path, label string
 	abroad      bool
 	created     int // status of a sale
+	isReturn    bool
 }
 
 var (
-	domestic      = labelAPI{"/labels/v3", "label", false, http.StatusOK}
-	international = labelAPI{"/international-labels/v3", "international-label", true, http.StatusCreated}
+	domestic      = labelAPI{"/labels/v3", "label", false, http.StatusOK, false}
+	international = labelAPI{"/international-labels/v3", "international-label", true, http.StatusCreated, false}
+	returns       = labelAPI{"/labels/v3", "return-label", false, http.StatusOK, true}
 )
 
 // A problem is why a request is refused.
