@@ -41,6 +41,7 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	var files []string
 	for _, f := range []string{
 		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", "openapi/address-validation.json", edition + "/ship.json", edition + "/rate-quotes.json",
+		"openapi/pickup.json",
 	} {
 		files = append(files, strict(t, "fedex/"+f))
 	}
@@ -195,6 +196,13 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		absent := buyOrder()
 		absent.Reference = "S0"
 		_, notFound := c.Find(t.Context(), absent)
+		late := pickup()
+		late.Order.Window.ReadyAt = late.Order.Window.ReadyAt.AddDate(-90, 0, 0)
+		late.Order.Window.CloseAt = late.Order.Window.CloseAt.AddDate(-90, 0, 0)
+		_, tooLate := c.BookPickup(t.Context(), late)
+		unbooked := c.CancelPickup(t.Context(), pickup(), ship.PickupBooking{
+			Confirmation: "7", Details: `{"carrierCode":"FDXG","scheduledDate":"2099-11-17"}`,
+		})
 		wrong := buyOrder()
 		wrong.Order.Destination.Zip = "101"
 		_, refused := c.Buy(t.Context(), wrong)
@@ -219,7 +227,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		}
 		_, down := c.Find(t.Context(), buyOrder())
 		for want, errs := range map[ship.Kind][]error{
-			ship.NotFound: {notFound}, ship.Invalid: {refused, unquoted, unsold}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
+			ship.NotFound: {notFound}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
 		} {
 			for _, err := range errs {
 				if ship.KindOf(err) != want {

@@ -138,7 +138,7 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 		tokens = append(tokens, "/oauth/token") // one of each project
 	}
 	return carriertest.Subject{
-		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(),
+		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(), Pickup: pickup(),
 		Service: func(t testing.TB) carrier.Doer {
 			return newCheckedLater(t, contract, carriertest.Server(t, newServer(t)))
 		},

@@ -64,6 +64,9 @@ var Spec = carrier.Spec{
 		"FedEx checks addresses in the United States, Puerto Rico, Canada, Great Britain, Germany and Italy (Address Validation API), and says whether they are homes or businesses. An apartment or suite that is missing or unknown is a message, not another verdict. A verdict does not mean that FedEx delivers there: it delivers to post office boxes only with Ground Economy.",
 		"FedEx's test environment may answer a check with a recorded response about another address. Waybill does not take it for a verdict: there, addresses are not checked.",
 		"To be confirmed with a real account, because FedEx's documentation leaves it open: in which other countries FedEx checks streets (Waybill asks it only in those of its own examples); in which form it sends its messages about an address and the attributes `Resolved` and `DPV` (Waybill reads both texts and values); whether an address in the United States that only a map has is delivered to.",
+		"A pickup is of FedEx Express or of FedEx Ground, which collect separately: parcels of both need two pickups. FedEx requires a phone number at the address, shows its driver 60 characters of instructions, and comes on one day only.",
+		"FedEx has no idempotency keys for pickups, and shows none that were booked: two identical bookings send two drivers. A pickup whose response is lost cannot be looked up: a person decides whether to book it again.",
+		"FedEx publishes no codes for pickups that come after its cut-off time: Waybill recognizes them by their texts. To be confirmed with a real account.",
 		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,
@@ -73,7 +76,7 @@ var Spec = carrier.Spec{
 }
 
 var fields = []carrier.Field{
-	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation to check addresses. Test and production keys differ."},
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation and Pickup Request to use those. Test and production keys differ."},
 	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
 	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
 	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},

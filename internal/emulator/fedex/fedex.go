@@ -64,6 +64,8 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("POST /ship/v1/shipments", true, f.onlyFor(f.answered("ship", f.buy), ClientID, ComprehensiveClientID))
 	f.Handle("PUT /ship/v1/shipments/cancel", true, f.onlyFor(f.answered("cancel", f.cancel), ClientID, ComprehensiveClientID))
 	f.Handle("POST /address/v1/addresses/resolve", true, f.onlyFor(f.answered("address", f.resolve), ClientID, ComprehensiveClientID))
+	f.Handle("POST /pickup/v1/pickups", true, f.onlyFor(f.answered("pickup", f.bookPickup), ClientID, ComprehensiveClientID))
+	f.Handle("PUT /pickup/v1/pickups/cancel", true, f.onlyFor(f.answered("pickup", f.cancelPickup), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 
