@@ -57,8 +57,14 @@ func abroad() carrier.BuyOrder {
 	return b
 }
 
+// twoAbroad returns two parcels to Canada, with FedEx Ground: a manifest takes no
+// others.
 func twoAbroad() carrier.BuyOrder {
 	b := abroad()
+	b.Service = "ground"
+	b.Order.Destination = ship.Address{
+		Name: "Cathleen Morawetz", Address1: "27 King's College Cir", City: "Toronto", State: "ON", Zip: "M5S 1A1", Country: "CA", Phone: "4165550100",
+	}
 	b.Order.Parcels = append(b.Order.Parcels, parcel(7))
 	return b
 }
@@ -151,9 +157,11 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 
 func TestCarrier(t *testing.T) {
 	contract := newContract(t, "openapi-2025-12")
+	domestic := buyOrder()
+	domestic.Service = "ground"
 	for name, s := range map[string]carriertest.Subject{
 		"abroad in two pieces": subject(contract, twoAbroad(), credentials()),
-		"two projects":         subject(contract, buyOrder(), twoProjects()),
+		"two projects":         subject(contract, domestic, twoProjects()),
 	} {
 		t.Run(name, func(t *testing.T) { carriertest.Run(t, s) })
 	}

@@ -35,6 +35,7 @@ var Spec = carrier.Spec{
 	AddressCoverage:  addressCoverage,
 	Quota:            carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
 	TrackBatch:       trackBatch,
+	Manifest:         carrier.AllOfTheDay,
 	LookupLag:        10 * time.Minute,
 	LookupLacksLabel: true,
 	Deadlines: carrier.Deadlines{
@@ -67,6 +68,8 @@ var Spec = carrier.Spec{
 		"A pickup is of FedEx Express or of FedEx Ground, which collect separately: parcels of both need two pickups. FedEx requires a phone number at the address, shows its driver 60 characters of instructions, and comes on one day only.",
 		"FedEx has no idempotency keys for pickups, and shows none that were booked: two identical bookings send two drivers. A pickup whose response is lost cannot be looked up: a person decides whether to book it again.",
 		"FedEx publishes no codes for pickups that come after its cut-off time: Waybill recognizes them by their texts. To be confirmed with a real account.",
+		"A manifest closes the day of FedEx Ground and Home Delivery (Ground End of Day Close API): all labels of the account and day that are open, also those that other systems bought. None can be left out. FedEx Express and Ground Economy need no manifest and are left out. The manifest is plain text.",
+		"A manifest whose response is lost is looked up by the number of one of its labels. To be confirmed with a real account: what FedEx answers if the day is not closed, if nothing is left to close, and whether a label can be cancelled after its manifest is closed.",
 		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,
@@ -76,7 +79,7 @@ var Spec = carrier.Spec{
 }
 
 var fields = []carrier.Field{
-	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation and Pickup Request to use those. Test and production keys differ."},
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation, Pickup Request and Ground End of Day Close to use those. Test and production keys differ."},
 	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
 	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
 	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},

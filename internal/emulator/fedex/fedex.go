@@ -48,6 +48,7 @@ type fedex struct {
 	projects map[string]string // the project of each token, by its key
 	webhook  *webhook
 	settings atomic.Pointer[settings]
+	closing  sync.Mutex // held while a day is closed
 }
 
 // New returns an emulator that continues with the given ledger.
@@ -66,6 +67,8 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("POST /address/v1/addresses/resolve", true, f.onlyFor(f.answered("address", f.resolve), ClientID, ComprehensiveClientID))
 	f.Handle("POST /pickup/v1/pickups", true, f.onlyFor(f.answered("pickup", f.bookPickup), ClientID, ComprehensiveClientID))
 	f.Handle("PUT /pickup/v1/pickups/cancel", true, f.onlyFor(f.answered("pickup", f.cancelPickup), ClientID, ComprehensiveClientID))
+	f.Handle("PUT /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.closeDay), ClientID, ComprehensiveClientID))
+	f.Handle("POST /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.reprint), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 

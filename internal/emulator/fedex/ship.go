@@ -223,6 +223,8 @@ func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
 		bad = &problem{"TRACKINGNUMBER.NOT.FOUND", "The tracking number is not that of a shipment."}
 	case !voided && f.isTendered(entry):
 		bad = &problem{"SHIPMENT.CANCEL.NOTALLOWED", "The shipment has been tendered and cannot be cancelled."}
+	case !voided && f.isClosed(entry):
+		bad = &problem{"SHIPMENT.CANCEL.NOTALLOWED", "The shipment is on a manifest and cannot be cancelled."}
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
