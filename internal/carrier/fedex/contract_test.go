@@ -41,7 +41,7 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	var files []string
 	for _, f := range []string{
 		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", "openapi/address-validation.json", edition + "/ship.json", edition + "/rate-quotes.json",
-		"openapi/pickup.json", "openapi/ground-end-of-day-close.json",
+		"openapi/pickup.json", "openapi/ground-end-of-day-close.json", "openapi/track-documents.json",
 	} {
 		files = append(files, strict(t, "fedex/"+f))
 	}
@@ -203,6 +203,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		unbooked := c.CancelPickup(t.Context(), pickup(), ship.PickupBooking{
 			Confirmation: "7", Details: `{"carrierCode":"FDXG","scheduledDate":"2099-11-17"}`,
 		})
+		_, unproven := c.FetchProof(t.Context(), ship.Purchase{TrackingNumber: p.TrackingNumber})
 		_, unclosed := c.FindManifest(t.Context(), manifest("ground", p.TrackingNumber))
 		undated := manifest("ground", p.TrackingNumber)
 		undated.ShipDate = "tomorrow"
@@ -231,7 +232,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		}
 		_, down := c.Find(t.Context(), buyOrder())
 		for want, errs := range map[ship.Kind][]error{
-			ship.NotFound: {notFound, unclosed}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate, undatable}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
+			ship.NotFound: {notFound, unproven, unclosed}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate, undatable}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
 		} {
 			for _, err := range errs {
 				if ship.KindOf(err) != want {

@@ -1,6 +1,8 @@
 package fedex_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,13 +148,30 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 	return carriertest.Subject{
 		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(), Pickup: pickup(),
 		Service: func(t testing.TB) carrier.Doer {
-			return newCheckedLater(t, contract, carriertest.Server(t, newServer(t)))
+			server := newServer(t)
+			return newCheckedLater(t, contract, delivering{server, carriertest.Server(t, server)})
 		},
 		Refusal: carriertest.Refusal{
 			Status: 400, Code: "SHIPMENT.POSTALCODE.INVALID",
 			Body: `{"transactionId":"1","errors":[{"code":"SHIPMENT.POSTALCODE.INVALID","message":"%s"}]}`,
 		},
 	}
+}
+
+// delivering delivers every parcel before its proof is fetched, and not earlier: a
+// parcel that is delivered cannot be voided.
+type delivering struct {
+	server *emulator.Server
+	via    carrier.Doer
+}
+
+func (d delivering) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/trackingdocuments") {
+		if err := d.server.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "DL", Text: "Delivered"}}}); err != nil {
+			return nil, err
+		}
+	}
+	return d.via.Do(r)
 }
 
 func TestCarrier(t *testing.T) {

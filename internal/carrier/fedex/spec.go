@@ -70,6 +70,7 @@ var Spec = carrier.Spec{
 		"FedEx publishes no codes for pickups that come after its cut-off time: Waybill recognizes them by their texts. To be confirmed with a real account.",
 		"A manifest closes the day of FedEx Ground and Home Delivery (Ground End of Day Close API): all labels of the account and day that are open, also those that other systems bought. None can be left out. FedEx Express and Ground Economy need no manifest and are left out. The manifest is plain text.",
 		"A manifest whose response is lost is looked up by the number of one of its labels. To be confirmed with a real account: what FedEx answers if the day is not closed, if nothing is left to close, and whether a label can be cancelled after its manifest is closed.",
+		"Proofs of delivery are FedEx's letters (Track API), with the signature if this account paid for the parcel. FedEx's test environment may answer with the letter of another parcel, which Waybill does not accept.",
 		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,

@@ -71,6 +71,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("POST /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.reprint), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
+	f.Handle("POST /track/v1/trackingdocuments", true, f.answered("track", f.prove))
 
 	f.Handle("PUT /_emulator/push", false, f.webhook.set)
 	f.Handle("GET /_emulator/push", false, f.webhook.show)

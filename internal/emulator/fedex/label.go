@@ -194,8 +194,11 @@ func chunk(out []byte, kind string, data []byte) []byte {
 }
 
 // invoice returns a commercial invoice of one page.
-func invoice(number string) []byte {
-	text := fmt.Sprintf("BT /F1 18 Tf 72 700 Td (COMMERCIAL INVOICE %s) Tj ET", number)
+func invoice(number string) []byte { return page("COMMERCIAL INVOICE " + number) }
+
+// page returns a PDF of one page with one line.
+func page(line string) []byte {
+	text := fmt.Sprintf("BT /F1 18 Tf 72 700 Td (%s) Tj ET", line)
 	objects := []string{
 		"<</Type/Catalog/Pages 2 0 R>>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
