@@ -41,7 +41,7 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	var files []string
 	for _, f := range []string{
 		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", "openapi/address-validation.json", edition + "/ship.json", edition + "/rate-quotes.json",
-		"openapi/pickup.json", "openapi/ground-end-of-day-close.json", "openapi/track-documents.json",
+		"openapi/pickup.json", "openapi/ground-end-of-day-close.json", "openapi/track-documents.json", "openapi/locations.json",
 	} {
 		files = append(files, strict(t, "fedex/"+f))
 	}
@@ -208,6 +208,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		undated := manifest("ground", p.TrackingNumber)
 		undated.ShipDate = "tomorrow"
 		_, undatable := c.CloseManifest(t.Context(), undated)
+		_, unplaced := c.FindPoints(t.Context(), ship.PointQuery{Country: "US"})
 		wrong := buyOrder()
 		wrong.Order.Destination.Zip = "101"
 		_, refused := c.Buy(t.Context(), wrong)
@@ -232,7 +233,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		}
 		_, down := c.Find(t.Context(), buyOrder())
 		for want, errs := range map[ship.Kind][]error{
-			ship.NotFound: {notFound, unproven, unclosed}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate, undatable}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
+			ship.NotFound: {notFound, unproven, unclosed}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate, undatable, unplaced}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
 		} {
 			for _, err := range errs {
 				if ship.KindOf(err) != want {

@@ -147,6 +147,7 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 	}
 	return carriertest.Subject{
 		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(), Pickup: pickup(),
+		Points: ship.PointQuery{Country: "US", Zip: "90012", City: "Los Angeles", Limit: 10},
 		Service: func(t testing.TB) carrier.Doer {
 			server := newServer(t)
 			return newCheckedLater(t, contract, delivering{server, carriertest.Server(t, server)})

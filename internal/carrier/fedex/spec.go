@@ -1,7 +1,8 @@
 // Package fedex speaks to FedEx over its REST API: rates, labels, look-up by
-// reference, cancellation and tracking, polled or pushed. It keeps no state but
-// tokens and what it learned about the account, and never repeats a call that
-// costs money.
+// reference, cancellation and tracking, polled or pushed; addresses, pickups,
+// manifests, proofs of delivery and service points. It keeps no state but tokens
+// and what it learned about the account, and never repeats a call that costs
+// money.
 package fedex
 
 import (
@@ -71,6 +72,7 @@ var Spec = carrier.Spec{
 		"A manifest closes the day of FedEx Ground and Home Delivery (Ground End of Day Close API): all labels of the account and day that are open, also those that other systems bought. None can be left out. FedEx Express and Ground Economy need no manifest and are left out. The manifest is plain text.",
 		"A manifest whose response is lost is looked up by the number of one of its labels. To be confirmed with a real account: what FedEx answers if the day is not closed, if nothing is left to close, and whether a label can be cancelled after its manifest is closed.",
 		"Proofs of delivery are FedEx's letters (Track API), with the signature if this account paid for the parcel. FedEx's test environment may answer with the letter of another parcel, which Waybill does not accept.",
+		"Service points are FedEx's locations within 50 miles, 75 at most (FedEx Locations Search API). Delivery to one (hold at location) is not supported.",
 		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,
@@ -80,7 +82,7 @@ var Spec = carrier.Spec{
 }
 
 var fields = []carrier.Field{
-	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation, Pickup Request and Ground End of Day Close to use those. Test and production keys differ."},
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs, and Address Validation, Pickup Request, Ground End of Day Close and FedEx Locations Search to use those. Test and production keys differ."},
 	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
 	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
 	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},

@@ -1,6 +1,7 @@
 // Package fedex is an emulator of FedEx: tokens, rates, labels, cancellation,
-// tracking and checks of addresses, in the carrier's own protocol and as strict as
-// the carrier. It shares no code with the service.
+// tracking, checks of addresses, pickups, manifests, proofs of delivery and service
+// points, in the carrier's own protocol and as strict as the carrier. It shares no
+// code with the service.
 //
 // It also sends pushes, like the webhook that is set up in FedEx's portal:
 //
@@ -69,6 +70,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("PUT /pickup/v1/pickups/cancel", true, f.onlyFor(f.answered("pickup", f.cancelPickup), ClientID, ComprehensiveClientID))
 	f.Handle("PUT /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.closeDay), ClientID, ComprehensiveClientID))
 	f.Handle("POST /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.reprint), ClientID, ComprehensiveClientID))
+	f.Handle("POST /location/v1/locations", true, f.onlyFor(f.answered("locations", f.locations), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 	f.Handle("POST /track/v1/trackingdocuments", true, f.answered("track", f.prove))

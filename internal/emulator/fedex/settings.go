@@ -18,7 +18,7 @@ type settings struct {
 	Unanswered []string `json:"unanswered,omitempty"`
 }
 
-var interfaces = []string{"rates", "ship", "cancel", "track", "address", "pickup", "close"}
+var interfaces = []string{"rates", "ship", "cancel", "track", "address", "pickup", "close", "locations"}
 
 // answered returns the handler of an interface, unless the settings leave its
 // requests unanswered.
