@@ -27,6 +27,7 @@ const (
 	orderNumber      = "P_O_NUMBER"
 	clientReference  = "INVOICE_NUMBER"
 	departmentNumber = "DEPARTMENT_NUMBER"
+	returnNumber     = "RMA_ASSOCIATION"
 )
 
 // Buy purchases the order. The label is always a PNG, whatever the client
@@ -211,7 +212,7 @@ func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *pr
 func references(request *carrier.BuyOrder) (list []reference, warnings []string) {
 	list = []reference{{ourReference, request.Reference}}
 	add := func(kind, field, text string) {
-		printed, warning := printable(text, field)
+		printed, warning := printable(kind, text, field)
 		if printed != "" {
 			list = append(list, reference{kind, printed})
 		}
@@ -226,9 +227,13 @@ func references(request *carrier.BuyOrder) (list []reference, warnings []string)
 		return list, warnings
 	}
 
-	// FedEx prints the number of the customs invoice under the same name.
+	// FedEx prints the number of the customs invoice under the same name. The
+	// reference of a return is the number under which the shop expects it.
 	kind := clientReference
-	if order.Customs != nil && order.Customs.InvoiceNumber != "" {
+	switch {
+	case order.IsReturn:
+		kind = returnNumber
+	case order.Customs != nil && order.Customs.InvoiceNumber != "":
 		kind = departmentNumber
 	}
 	add(kind, "reference", order.Reference)
@@ -236,11 +241,15 @@ func references(request *carrier.BuyOrder) (list []reference, warnings []string)
 }
 
 // printable returns as much of a reference as FedEx prints.
-func printable(text, field string) (printed, warning string) {
-	if fits(text, maxReference) {
+func printable(kind, text, field string) (printed, warning string) {
+	limit := maxReference
+	if kind == returnNumber {
+		limit = maxReturnNumber
+	}
+	if fits(text, limit) {
 		return text, ""
 	}
-	return string([]rune(text)[:maxReference]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, maxReference)
+	return string([]rune(text)[:limit]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, limit)
 }
 
 // billing returns who pays FedEx.

@@ -19,6 +19,9 @@ const (
 	maxLines       = 999
 )
 
+// maxReturnNumber is how much FedEx prints of the number of a return.
+const maxReturnNumber = 20
+
 // declaration describes the contents of parcels that leave a country. Goods
 // that pass customs must be declared by the client. FedEx asks for a
 // declaration of the others too, inside the European Union and between the

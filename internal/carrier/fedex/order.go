@@ -83,6 +83,10 @@ func parties(order *ship.Order, bad *problems) (from, to party, warnings []strin
 	warnings = append(warnings, more...)
 
 	switch {
+	case order.IsReturn && digits(order.Origin.Phone) == "" && digits(order.Destination.Phone) != "":
+		// The sender of a return is a customer, whose number a shop may not have.
+		from.Contact.PhoneNumber = to.Contact.PhoneNumber
+		warnings = append(warnings, "origin.phone is missing: the recipient's number is sent to FedEx instead")
 	case digits(order.Origin.Phone) == "":
 		bad.add("/origin/phone", "required", "FedEx needs a phone number for the sender")
 	case digits(order.Destination.Phone) == "":

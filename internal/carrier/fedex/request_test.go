@@ -56,6 +56,8 @@ func requests() map[string]carrier.BuyOrder {
 
 	home := buyOrder()
 	home.Service, home.Order.IsReturn, home.Order.Options.Signature = "home_delivery", true, "standard"
+	home.Order.Reference = "RMA-2026-000123456789-7" // three characters more than FedEx prints
+	home.Order.Origin.Phone = ""
 	list["return"] = home
 
 	economy := buyOrder()

@@ -32,6 +32,7 @@ var printed = []struct{ kind, name string }{
 	{"INVOICE_NUMBER", "INV"},
 	{"P_O_NUMBER", "PO"},
 	{"DEPARTMENT_NUMBER", "DEPT"},
+	{"RMA_ASSOCIATION", "RMA"},
 }
 
 // picture draws the label of a piece: its number in bars and in digits, its

@@ -230,6 +230,8 @@ func (s *shipment) checkSale() *problem {
 		return &problem{"PACKAGINGTYPE.MISSING.OR.INVALID", "Packaging type is invalid for the service."}
 	case s.ServiceType == "SMART_POST" && (s.Economy.HubID != Hub || s.Economy.Indicia == "" || len(s.Pieces) != 1):
 		return &problem{"SMARTPOST.HUBID.INVALID", "The hub or indicia is not valid for the account."}
+	case slices.Contains(s.Special.Types, "RETURN_SHIPMENT") && s.Special.Return.ReturnType != "PRINT_RETURN_LABEL":
+		return &problem{"RETURNSHIPMENTDETAIL.RETURNTYPE.INVALID", "Return type is invalid or missing."}
 	case !slices.Contains(payers, s.Payment.PaymentType):
 		return &problem{"PAYMENTTYPE.REQUIRED", "Payment type is invalid or missing."}
 	case s.Payment.PaymentType != "SENDER" && len(s.Payment.Payor.ResponsibleParty.AccountNumber.Value) != 9:
