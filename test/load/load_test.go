@@ -138,32 +138,29 @@ func (g *generator) measure(ctx context.Context, used *memory, rate float64, las
 	time.Sleep(warmUp)
 	begin := g.begin(used)
 
-	// Each sixth of the run has a round of retention in its middle, so that the
-	// first and the last can be compared.
-	retention := time.NewTicker(lasts / 6)
-	defer retention.Stop()
-	time.Sleep(lasts / 12)
-	retention.Reset(lasts / 6)
-	g.retain(0)
-
+	start := time.Now()
 	var all []*minute
-	rounds := 1
-	start := time.Now().Add(-lasts / 12)
+	rounds := 0
 	for len(all) < int(lasts.Minutes()) {
-		next := time.Until(start.Add(time.Duration(len(all)+1) * time.Minute))
-		select {
-		case <-retention.C:
+		// Each sixth of the run has a round of retention in its middle, so that
+		// the first and the last can be compared.
+		round := start.Add(lasts/12 + time.Duration(rounds)*lasts/6)
+		next := start.Add(time.Duration(len(all)+1) * time.Minute)
+		if round.Before(next) {
+			time.Sleep(time.Until(round))
 			g.retain(rounds)
 			rounds++
-		case <-time.After(next):
-			m := &minute{Minute: len(all) + 1}
-			m.times = g.meter.cut()
-			m.Times = m.times.figures()
-			used.cut(m)
-			g.observe(m)
-			all = append(all, m)
-			g.show(m)
+			continue
 		}
+
+		time.Sleep(time.Until(next))
+		m := &minute{Minute: len(all) + 1}
+		m.times = g.meter.cut()
+		m.Times = m.times.figures()
+		used.cut(m)
+		g.observe(m)
+		all = append(all, m)
+		g.show(m)
 	}
 	<-work
 	return begin, all
