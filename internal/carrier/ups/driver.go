@@ -69,7 +69,7 @@ func (d *driver) call(ctx context.Context, call carrierkit.Call, answer any) err
 }
 
 // exchange is call, and also returns all reasons of a refusal: an error has
-// only the first.
+// only the first. The call's own headers are sent besides those of every call.
 func (d *driver) exchange(ctx context.Context, call carrierkit.Call, answer any) (reasons []ship.Refusal, _ error) {
 	call.Refusal = func(body []byte) ship.Refusal {
 		reasons = refusalsOf(body)
@@ -77,17 +77,16 @@ func (d *driver) exchange(ctx context.Context, call carrierkit.Call, answer any)
 	}
 	call.Limit = answerLimit
 
-	id := rand.Text()
-	source := caller
-	if call.Header != nil {
-		source = call.Header.Get("transactionSrc")
+	header := http.Header{}
+	header.Set("transId", rand.Text())
+	header.Set("transactionSrc", caller)
+	for name, values := range call.Header {
+		header[http.CanonicalHeaderKey(name)] = values
 	}
+
 	err := d.token.Use(ctx, d.fetchToken, func(token string) error {
-		call.Header = http.Header{
-			"Authorization":  {"Bearer " + token},
-			"transId":        {id},
-			"transactionSrc": {source},
-		}
+		header.Set("Authorization", "Bearer "+token)
+		call.Header = header
 		return call.Do(ctx, d.via, answer)
 	})
 	return reasons, err

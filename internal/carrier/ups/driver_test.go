@@ -3,8 +3,10 @@ package ups_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
@@ -22,7 +24,7 @@ var credentials = carrier.Credentials{
 // files are UPS's own.
 var files = []string{
 	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
-	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json",
+	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json", "ups/openapi-json/Pickup.json",
 }
 
 // Deviations of UPS from its own OpenAPI files.
@@ -59,10 +61,24 @@ var (
 		Contains:  `property "ReferenceValues" is missing`,
 		Reason:    "a look-up by tracking number has none: UPS's own sample leaves it out, and the field's text asks for it only without a number",
 	}
+	pickupDate = carriertest.Departure{
+		Operation: "POST /pickupcreation/{version}/pickup",
+		Contains:  `PickupDate": maximum string length is 4`,
+		Reason:    "the field's own text asks for yyyyMMdd",
+	}
+	pickupAmount = carriertest.Departure{
+		Operation: "POST /pickupcreation/{version}/pickup",
+		Answer:    true,
+		Contains:  `minimum string length is 8`,
+		Reason:    "the file gives the length that an amount may have as the one it must have",
+	}
 )
 
 // departures are those of a quote, a purchase and a look-up by reference.
 var departures = []carriertest.Departure{declaredValue, billingWeight, recoveryFormat, recoveredFormat, roadieNumbers}
+
+// dayDepartures are those of the calls of a shipping day.
+var dayDepartures = []carriertest.Departure{pickupDate, pickupAmount}
 
 // order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
@@ -131,7 +147,7 @@ func TestCarrier(t *testing.T) {
 	for name, b := range map[string]carrier.BuyOrder{"one parcel": buyOrder(), "two parcels abroad": severalAbroad()} {
 		b.Order.Options.InsuredValue = ship.Money{Minor: 25000, Currency: "USD"}
 		t.Run(name, func(t *testing.T) {
-			contract := carriertest.NewContract(t, ups.Spec.TestURL, departures, files...)
+			contract := carriertest.NewContract(t, ups.Spec.TestURL, slices.Concat(departures, dayDepartures), files...)
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        ups.Spec,
 				Credentials: credentials,
@@ -141,6 +157,7 @@ func TestCarrier(t *testing.T) {
 				},
 				Order:      b,
 				Addresses:  addresses(),
+				Pickup:     pickup(),
 				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
 				TokenPaths: []string{"/security/v1/oauth/token"},
 			})
@@ -174,6 +191,24 @@ func addresses() []carriertest.AddressExample {
 		{
 			Address: ship.Address{Address1: "5 Any St", City: "Hagatna", State: "GU", Zip: "96910", Country: "US"},
 			Verdict: ship.AddressUnknown,
+		},
+	}
+}
+
+// pickup returns a pickup in Los Angeles tomorrow, which UPS lists.
+func pickup() carrier.PickupRequest {
+	zone := time.FixedZone("", -8*60*60)
+	day := time.Now().In(zone).AddDate(0, 0, 1)
+	at := func(hour int) time.Time { return time.Date(day.Year(), day.Month(), day.Day(), hour, 30, 0, 0, zone) }
+	return carrier.PickupRequest{
+		Reference: "pik_01jd5yq9k2e8b7m3n4p5r6s7t8",
+		Order: ship.PickupOrder{
+			Address:         order().Origin,
+			Window:          ship.TimeWindow{ReadyAt: at(9), CloseAt: at(17)},
+			Parcels:         []ship.PickupParcels{{Service: "ground", Country: "US", Count: 4}, {Service: "worldwide_saver", Country: "DE", Count: 1}},
+			WeightGrams:     5670,
+			Instructions:    "Ring at the dock",
+			TrackingNumbers: []string{"1ZA1B2C30300001011"},
 		},
 	}
 }

@@ -3,6 +3,7 @@ package ups
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -282,6 +283,16 @@ func withKind(kind ship.Kind, message string, err error) error {
 	changed.Kind = kind
 	changed.Message = message
 	return &changed
+}
+
+// lacksProduct says what to do about a 403, which an app gets that lacks the
+// product of the call.
+func lacksProduct(err error, product, ability string) error {
+	if !errors.Is(err, carrierkit.Status(http.StatusForbidden)) {
+		return err
+	}
+	return withKind(ship.Forbidden,
+		"UPS does not allow this app to "+ability+"; add the product "+product+" to it at developer.ups.com", err)
 }
 
 // invalid refuses one field of the order before anything is sent.

@@ -170,7 +170,7 @@ func scriptedByPath(t *testing.T, answers map[string]scriptedAnswer) carrier.Doe
 	t.Helper()
 	return carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/token") {
-			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":"60"}`)
+			_, _ = io.WriteString(w, `{"access_token":"scripted-token","expires_in":"60"}`)
 			return
 		}
 		one := answers[""]

@@ -1,6 +1,6 @@
-// Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking and
-// checks of addresses over its REST API, and the pushes of its Track Alert. It makes one
-// attempt per call, keeps no state but its token, and logs nothing.
+// Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking, checks
+// of addresses and pickups over its REST API, and the pushes of its Track Alert. It makes
+// one attempt per call, keeps no state but its token, and logs nothing.
 package ups
 
 import (
@@ -20,7 +20,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "client_id", Title: "Client ID", Required: true,
-			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking and Address Validation), and copy the Client ID from its credentials.",
+			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation and Pickup), and copy the Client ID from its credentials.",
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
@@ -39,7 +39,10 @@ var Spec = carrier.Spec{
 	TrackBatch:      trackBatch,
 	SubscribeBatch:  subscribeBatch,
 	LookupLag:       time.Minute,
-	Deadlines:       carrier.Deadlines{Track: 10 * time.Second, CheckAddress: 8 * time.Second},
+
+	OnePickupPerPlace: true,
+
+	Deadlines: carrier.Deadlines{Track: 10 * time.Second, CheckAddress: 8 * time.Second},
 	Limits: []string{
 		"UPS sends labels as GIF or ZPL, never as PDF. Waybill buys GIF labels and creates the other formats from them.",
 		"UPS accepts two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference that Waybill uses to find the purchase.",
@@ -56,11 +59,15 @@ var Spec = carrier.Spec{
 		"Addresses in Vietnam need a province. UPS has country codes of its own for the Canary Islands and for territories of the United States and France; Waybill uses them.",
 		"UPS accepts 35 characters in the sender's name and prints 30; it accepts 30 characters in a city and prints 15.",
 		"UPS checks addresses in the United States and Puerto Rico against postal data (product Address Validation), and says whether they are homes or businesses. Its test environment knows only addresses in New York and California; the verdict on others is `unknown` there.",
+		"UPS collects parcels (product Pickup) and charges the account; the price is shown. A pickup needs a contact of at most 22 characters, a company of at most 27 and a phone number, begins and ends on one day, and has instructions of at most 57 characters. Parcels whose service is not known are announced as UPS Ground or UPS Standard.",
+		"UPS keeps one pickup for an address and a day. Booking another one there returns the number of the first, and cancelling it cancels both.",
+		"UPS lists open pickups of today and tomorrow only. A booking without a response is looked up on these days, and booked again on later ones, which returns the same number. UPS publishes no code for a pickup that was cancelled before: Waybill recognizes it by UPS's words, and treats any other rejection of a cancellation as one.",
+		"UPS needs no manifest: it has the data of a parcel from the purchase. Waybill prints a hand-over sheet instead.",
 		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
 		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
 		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",
 		"Older scans have local times without a time zone. If the location does not determine the zone, the event says that its zone is unknown.",
-		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have; the codes by which Address Validation declines a request, and what it answers to an app without that product.",
+		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have; the codes by which Address Validation declines a request, and what it answers to an app without that product; the codes by which Pickup declines a day, a time and a second cancellation, and how it lists no pickups.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,

@@ -1,7 +1,7 @@
 // Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking, Track Alert and checks of addresses, in UPS's own protocol. It
-// shares no code with the service, and tests compare the service's records with
-// its ledger.
+// voids, tracking, Track Alert, checks of addresses and pickups, in UPS's own
+// protocol. It shares no code with the service, and tests compare the service's
+// records with its ledger.
 //
 // It pushes the events of parcels, from their subscription on, to the webhook
 // that is set up in UPS's portal:
@@ -55,6 +55,9 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("GET /api/track/v1/reference/details/{reference}", true, s.trackReference)
 	s.Handle("GET /api/track/v1/shipment/details/{number}", true, s.trackShipment)
 	s.Handle("POST /api/addressvalidation/v2/{option}", true, s.checkAddress)
+	s.Handle("POST /api/pickupcreation/v2409/pickup", true, s.bookPickup)
+	s.Handle("GET /api/shipments/v2409/pickup/{type}", true, s.showPickups)
+	s.Handle("DELETE /api/shipments/v2409/pickup/{by}", true, s.cancelPickup)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
