@@ -159,3 +159,55 @@ func TestPickupsAreFoundByReferenceAndDay(t *testing.T) {
 		}
 	}
 }
+
+// A proof exists after the delivery, and belongs to the parcel that is asked for.
+func TestProofsOfDeliveryAreFetched(t *testing.T) {
+	server, via := service(t)
+	c := open(t, via)
+	bought, err := c.Buy(t.Context(), buyOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.FetchProof(t.Context(), purchase(bought)); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("before the delivery: %v, want not found", err)
+	}
+	if err := server.Turn(delivered()); err != nil {
+		t.Fatal(err)
+	}
+	proof, err := c.FetchProof(t.Context(), purchase(bought))
+	if err != nil || proof.Type != "proof_of_delivery" || proof.Format != "html" || !strings.Contains(string(proof.Data), bought.TrackingNumber) {
+		t.Errorf("after the delivery: %s %s %s, %v", proof.Type, proof.Format, proof.Data, err)
+	}
+
+	const page = "PGh0bWw+PC9odG1sPg==" // <html></html>
+	const number = "1ZA1B2C30300001011"
+	parcel := func(number, content string) string {
+		return `{"trackingNumber":"` + number + `","deliveryInformation":{"pod":{"content":"` + content + `"}}}`
+	}
+	tracked := func(parcels string) string {
+		return `{"trackResponse":{"shipment":[{"package":[` + parcels + `]}]}}`
+	}
+	for _, tc := range []struct {
+		status int
+		body   string
+		kind   ship.Kind
+	}{
+		{200, tracked(parcel(number, page)), ""},
+		{200, tracked(parcel("1ZA1B2C30300001020", page)), ""}, // another number of the same parcel
+		{200, tracked(parcel("1ZA1B2C30300001020", page) + "," + parcel(number, page)), ""},
+		{200, tracked(parcel("1ZA1B2C30300001020", page) + "," + parcel(number, "")), ship.NotFound},
+		{200, tracked(`{"trackingNumber":"` + number + `"}`), ship.NotFound},
+		{200, tracked(parcel(number, "#")), ship.Unavailable},
+		{200, `{"trackResponse":{"shipment":[{"warnings":[{"code":"TW0001"}]}]}}`, ship.NotFound},
+		{404, `{"response":{"errors":[{"code":"TW0001","message":"not there"}]}}`, ship.NotFound},
+		{404, `{}`, ship.Unavailable},
+	} {
+		_, err := open(t, scripted(t, tc.status, tc.body)).FetchProof(t.Context(), ship.Purchase{TrackingNumber: number})
+		if ship.KindOf(err) != tc.kind {
+			t.Errorf("%d %s: %v, want kind %q", tc.status, tc.body, err, tc.kind)
+		}
+	}
+	if _, err := c.FetchProof(t.Context(), ship.Purchase{TrackingNumber: "1ZXXXXXXXXXXXXXXXX"}); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("a number of the test environment: %v, want not found", err)
+	}
+}

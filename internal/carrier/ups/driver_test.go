@@ -152,7 +152,10 @@ func TestCarrier(t *testing.T) {
 				Spec:        ups.Spec,
 				Credentials: credentials,
 				Service: func(t testing.TB) carrier.Doer {
-					_, via := service(t)
+					server, via := service(t)
+					if err := server.Turn(delivered()); err != nil {
+						t.Fatal(err)
+					}
 					return contract.Checked(via)
 				},
 				Order:      b,
@@ -193,6 +196,11 @@ func addresses() []carriertest.AddressExample {
 			Verdict: ship.AddressUnknown,
 		},
 	}
+}
+
+// delivered makes parcels arrive at once: a proof of delivery comes after it.
+func delivered() emulator.Faults {
+	return emulator.Faults{Tracking: []emulator.Scan{{Code: "MP"}, {Code: "F4"}}}
 }
 
 // pickup returns a pickup in Los Angeles tomorrow, which UPS lists.

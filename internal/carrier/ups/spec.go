@@ -1,6 +1,7 @@
 // Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking, checks
-// of addresses and pickups over its REST API, and the pushes of its Track Alert. It makes
-// one attempt per call, keeps no state but its token, and logs nothing.
+// of addresses, pickups and proofs of delivery over its REST API, and the pushes of its
+// Track Alert. It makes one attempt per call, keeps no state but its token, and logs
+// nothing.
 package ups
 
 import (
@@ -63,6 +64,7 @@ var Spec = carrier.Spec{
 		"UPS keeps one pickup for an address and a day. Booking another one there returns the number of the first, and cancelling it cancels both.",
 		"UPS lists open pickups of today and tomorrow only. A booking without a response is looked up on these days, and booked again on later ones, which returns the same number. UPS publishes no code for a pickup that was cancelled before: Waybill recognizes it by UPS's words, and treats any other rejection of a cancellation as one.",
 		"UPS needs no manifest: it has the data of a parcel from the purchase. Waybill prints a hand-over sheet instead.",
+		"UPS sends proofs of delivery (product Tracking) as web pages, of the first parcel of a shipment, and only to accounts that have rights to the parcel.",
 		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
 		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
 		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",

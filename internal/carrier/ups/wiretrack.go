@@ -96,6 +96,12 @@ type trackedPackage struct {
 	CurrentStatus   maybe[trackedStatus]          `json:"currentStatus"`
 	ReferenceNumber some[maybe[trackedReference]] `json:"referenceNumber"`
 	PackageAddress  some[maybe[trackedAddress]]   `json:"packageAddress"`
+
+	DeliveryInformation maybe[struct {
+		POD maybe[struct {
+			Content word `json:"content"` // base64
+		}] `json:"pod"`
+	}] `json:"deliveryInformation"`
 }
 
 type trackedStatus struct {

@@ -1,6 +1,8 @@
 package ups
 
 import (
+	"encoding/base64"
+	"html"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,7 +106,28 @@ func (s *server) track(w http.ResponseWriter, r *http.Request) {
 		tell(w, number, nil)
 		return
 	}
-	tell(w, number, []any{s.parcel(e, number, voided)})
+	parcel := s.parcel(e, number, voided)
+	if r.URL.Query().Get("returnPOD") == "true" {
+		s.addProof(parcel, e, number)
+	}
+	tell(w, number, []any{parcel})
+}
+
+// addProof adds the proof of delivery, a web page, to a parcel that is delivered.
+func (s *server) addProof(parcel map[string]any, entry emulator.Entry, number string) {
+	steps := s.steps(entry, time.Now())
+	if len(steps) == 0 || steps[len(steps)-1].kind != "D" {
+		return
+	}
+
+	page := "<!DOCTYPE html>\n<html><head><title>Delivery Notification</title></head><body><h1>Delivery Notification</h1>" +
+		"<div>Tracking Number : " + html.EscapeString(number) + "</div>" +
+		"<div>Delivered on : " + steps[len(steps)-1].at.UTC().Format("01/02/2006 15:04") + "</div></body></html>\n"
+	parcel["deliveryInformation"] = map[string]any{
+		"location":   "Front Door",
+		"receivedBy": "DOE",
+		"pod":        map[string]string{"content": base64.StdEncoding.EncodeToString([]byte(page))},
+	}
 }
 
 // sample is the parcel that the test environment shows, whatever number is
