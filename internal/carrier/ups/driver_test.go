@@ -25,6 +25,7 @@ var credentials = carrier.Credentials{
 var files = []string{
 	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
 	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json", "ups/openapi-json/Pickup.json",
+	"ups/openapi-json/Locator.json",
 }
 
 // Deviations of UPS from its own OpenAPI files.
@@ -66,6 +67,21 @@ var (
 		Contains:  `PickupDate": maximum string length is 4`,
 		Reason:    "the field's own text asks for yyyyMMdd",
 	}
+	locatorAction = carriertest.Departure{
+		Operation: "POST /locations/{version}/search/availabilities/{reqOption}",
+		Contains:  `RequestAction": minimum string length is 13`,
+		Reason:    "the only value that the field's own text allows has seven letters",
+	}
+	locatorStreet = carriertest.Departure{
+		Operation: "POST /locations/{version}/search/availabilities/{reqOption}",
+		Contains:  `property "AddressLine" is missing`,
+		Reason:    "a search by postal code or city has no street; the text of the address requires its country only",
+	}
+	locatorState = carriertest.Departure{
+		Operation: "POST /locations/{version}/search/availabilities/{reqOption}",
+		Contains:  `property "PoliticalDivision1" is missing`,
+		Reason:    "as the street",
+	}
 	pickupAmount = carriertest.Departure{
 		Operation: "POST /pickupcreation/{version}/pickup",
 		Answer:    true,
@@ -78,7 +94,7 @@ var (
 var departures = []carriertest.Departure{declaredValue, billingWeight, recoveryFormat, recoveredFormat, roadieNumbers}
 
 // dayDepartures are those of the calls of a shipping day.
-var dayDepartures = []carriertest.Departure{pickupDate, pickupAmount}
+var dayDepartures = []carriertest.Departure{pickupDate, pickupAmount, locatorAction, locatorStreet, locatorState}
 
 // order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
@@ -161,6 +177,7 @@ func TestCarrier(t *testing.T) {
 				Order:      b,
 				Addresses:  addresses(),
 				Pickup:     pickup(),
+				Points:     ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 3},
 				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
 				TokenPaths: []string{"/security/v1/oauth/token"},
 			})

@@ -1,6 +1,6 @@
 // Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking, checks
-// of addresses, pickups and proofs of delivery over its REST API, and the pushes of its
-// Track Alert. It makes one attempt per call, keeps no state but its token, and logs
+// of addresses, pickups, proofs of delivery and Access Points over its REST API, and the
+// pushes of its Track Alert. It makes one attempt per call, keeps no state but its token, and logs
 // nothing.
 package ups
 
@@ -21,7 +21,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "client_id", Title: "Client ID", Required: true,
-			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation and Pickup), and copy the Client ID from its credentials.",
+			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation, Pickup and Locator), and copy the Client ID from its credentials.",
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
@@ -65,11 +65,12 @@ var Spec = carrier.Spec{
 		"UPS lists open pickups of today and tomorrow only. A booking without a response is looked up on these days, and booked again on later ones, which returns the same number. UPS publishes no code for a pickup that was cancelled before: Waybill recognizes it by UPS's words, and treats any other rejection of a cancellation as one.",
 		"UPS needs no manifest: it has the data of a parcel from the purchase. Waybill prints a hand-over sheet instead.",
 		"UPS sends proofs of delivery (product Tracking) as web pages, of the first parcel of a shipment, and only to accounts that have rights to the parcel.",
+		"UPS searches for its Access Points (product Locator), at most 50 in a search. A parcel cannot be sent to one yet.",
 		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
 		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
 		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",
 		"Older scans have local times without a time zone. If the location does not determine the zone, the event says that its zone is unknown.",
-		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have; the codes by which Address Validation declines a request, and what it answers to an app without that product; the codes by which Pickup declines a day, a time and a second cancellation, and how it lists no pickups.",
+		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have; the codes by which Address Validation declines a request, and what it answers to an app without that product; the codes by which Pickup declines a day, a time and a second cancellation, and how it lists no pickups; how Locator answers a search that finds nothing.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,

@@ -1,6 +1,6 @@
 // Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking, Track Alert, checks of addresses and pickups, in UPS's own
-// protocol. It shares no code with the service, and tests compare the service's
+// voids, tracking, Track Alert, checks of addresses, pickups and Access Points, in
+// UPS's own protocol. It shares no code with the service, and tests compare the service's
 // records with its ledger.
 //
 // It pushes the events of parcels, from their subscription on, to the webhook
@@ -58,6 +58,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("POST /api/pickupcreation/v2409/pickup", true, s.bookPickup)
 	s.Handle("GET /api/shipments/v2409/pickup/{type}", true, s.showPickups)
 	s.Handle("DELETE /api/shipments/v2409/pickup/{by}", true, s.cancelPickup)
+	s.Handle("POST /api/locations/v3/search/availabilities/{option}", true, s.findPoints)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
