@@ -25,7 +25,7 @@ var credentials = carrier.Credentials{
 var files = []string{
 	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
 	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json", "ups/openapi-json/Pickup.json",
-	"ups/openapi-json/Locator.json",
+	"ups/openapi-json/Locator.json", "ups/openapi-json/LandedCost.json",
 }
 
 // Deviations of UPS from its own OpenAPI files.
@@ -82,6 +82,17 @@ var (
 		Contains:  `property "PoliticalDivision1" is missing`,
 		Reason:    "as the street",
 	}
+	landedNumbers = carriertest.Departure{
+		Operation: "POST /landedcost/{version}/quotes",
+		Contains:  `number must be at most 1`,
+		Reason:    "the file gives how often a field may occur as its largest value; UPS's own samples have larger ones",
+	}
+	landedAnswer = carriertest.Departure{
+		Operation: "POST /landedcost/{version}/quotes",
+		Answer:    true,
+		Contains:  `number must be at most 1`,
+		Reason:    "as in the request",
+	}
 	pickupAmount = carriertest.Departure{
 		Operation: "POST /pickupcreation/{version}/pickup",
 		Answer:    true,
@@ -94,7 +105,7 @@ var (
 var departures = []carriertest.Departure{declaredValue, billingWeight, recoveryFormat, recoveredFormat, roadieNumbers}
 
 // dayDepartures are those of the calls of a shipping day.
-var dayDepartures = []carriertest.Departure{pickupDate, pickupAmount, locatorAction, locatorStreet, locatorState}
+var dayDepartures = []carriertest.Departure{pickupDate, pickupAmount, locatorAction, locatorStreet, locatorState, landedNumbers, landedAnswer}
 
 // order returns one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
@@ -177,6 +188,7 @@ func TestCarrier(t *testing.T) {
 				Order:      b,
 				Addresses:  addresses(),
 				Pickup:     pickup(),
+				Duties:     abroad().Order,
 				Points:     ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 3},
 				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
 				TokenPaths: []string{"/security/v1/oauth/token"},

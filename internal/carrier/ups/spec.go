@@ -1,7 +1,7 @@
 // Package ups is the driver of UPS: quotes, labels, look-ups, voids, tracking, checks
-// of addresses, pickups, proofs of delivery and Access Points over its REST API, and the
-// pushes of its Track Alert. It makes one attempt per call, keeps no state but its token, and logs
-// nothing.
+// of addresses, pickups, proofs of delivery, Access Points and estimates of duties over
+// its REST API, and the pushes of its Track Alert. It makes one attempt per call, keeps
+// no state but its token, and logs nothing.
 package ups
 
 import (
@@ -21,7 +21,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "client_id", Title: "Client ID", Required: true,
-			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation, Pickup and Locator), and copy the Client ID from its credentials.",
+			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation, Pickup, Locator and Landed Cost), and copy the Client ID from its credentials.",
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
@@ -66,6 +66,7 @@ var Spec = carrier.Spec{
 		"UPS needs no manifest: it has the data of a parcel from the purchase. Waybill prints a hand-over sheet instead.",
 		"UPS sends proofs of delivery (product Tracking) as web pages, of the first parcel of a shipment, and only to accounts that have rights to the parcel.",
 		"UPS searches for its Access Points (product Locator), at most 50 in a search. A parcel cannot be sent to one yet.",
+		"UPS estimates duties, taxes and its own fees (product Landed Cost) of up to 99 items in one currency. The estimate is not guaranteed, and does not include the price of transport, which some countries tax. An item that UPS cannot calculate is named in a message.",
 		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
 		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
 		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",

@@ -1,7 +1,7 @@
 // Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking, Track Alert, checks of addresses, pickups and Access Points, in
-// UPS's own protocol. It shares no code with the service, and tests compare the service's
-// records with its ledger.
+// voids, tracking, Track Alert, checks of addresses, pickups, Access Points and
+// estimates of duties, in UPS's own protocol. It shares no code with the service,
+// and tests compare the service's records with its ledger.
 //
 // It pushes the events of parcels, from their subscription on, to the webhook
 // that is set up in UPS's portal:
@@ -59,6 +59,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("GET /api/shipments/v2409/pickup/{type}", true, s.showPickups)
 	s.Handle("DELETE /api/shipments/v2409/pickup/{by}", true, s.cancelPickup)
 	s.Handle("POST /api/locations/v3/search/availabilities/{option}", true, s.findPoints)
+	s.Handle("POST /api/landedcost/v1/quotes", true, s.estimate)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
