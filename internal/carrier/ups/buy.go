@@ -117,7 +117,7 @@ func (w *draft) serviceCode(ours string) string {
 	switch {
 	case code == "":
 		w.refuse("/service", "unsupported", "%s is not sold from %s to %s", chosen.name, w.from, w.to)
-	case w.order.IsReturn && slices.Contains(noReturns, ours):
+	case w.order.IsReturn && slices.Contains(noReturns, code):
 		w.refuse("/service", "unsupported", "%s is not sold for returns", chosen.name)
 	}
 	return code

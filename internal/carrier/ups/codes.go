@@ -97,8 +97,13 @@ func specServices() []carrier.Service {
 	return list
 }
 
-// noReturns are the services that UPS does not sell for returns.
-var noReturns = []string{"next_day_air_saver", "second_day_air_am"}
+// noReturns are UPS's codes of the services that it does not sell for returns:
+// Next Day Air Saver, which is Express Saver in Canada, and 2nd Day Air A.M.
+var noReturns = []string{"13", "59"}
+
+// noReturnPackagings are the boxes that cannot be returned in: those of 25 and
+// of 10 kg.
+var noReturnPackagings = []string{"24", "25"}
 
 // ownPackaging is the client's own box.
 const ownPackaging = "02"

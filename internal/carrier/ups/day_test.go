@@ -211,3 +211,18 @@ func TestProofsOfDeliveryAreFetched(t *testing.T) {
 		t.Errorf("a number of the test environment: %v, want not found", err)
 	}
 }
+
+// What is quoted for a return can be bought as one.
+func TestReturnsAreQuotedWithoutServicesThatDoNotReturn(t *testing.T) {
+	_, via := service(t)
+	b := exchanges()["return"]
+	rates, err := open(t, via).Rates(t.Context(), b.Order)
+	if err != nil || len(rates) == 0 {
+		t.Fatalf("%d rates, %v", len(rates), err)
+	}
+	for _, rate := range rates {
+		if rate.Service == "next_day_air_saver" || rate.Service == "second_day_air_am" {
+			t.Errorf("%s is quoted", rate.Service)
+		}
+	}
+}

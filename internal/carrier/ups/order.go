@@ -3,6 +3,7 @@ package ups
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,6 +146,11 @@ func (w *draft) checkReturn() {
 	}
 	if order.Options.Signature != "" {
 		w.refuse("/options/signature", "unsupported", "UPS does not offer signatures for returns")
+	}
+	for i, given := range order.Parcels {
+		if code, _ := packagingOf(given.Packaging); slices.Contains(noReturnPackagings, code) {
+			w.refuse(fmt.Sprintf("/parcels/%d/packaging", i), "unsupported", "UPS does not take its 10 KG and 25 KG boxes as returns")
+		}
 	}
 }
 

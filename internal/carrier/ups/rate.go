@@ -3,6 +3,7 @@ package ups
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,9 +35,11 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 
 	var rates []ship.Rate
 	for _, rated := range answer.RateResponse.RatedShipment {
-		if offered, ok := serviceByCarrierCode(rated.Service.Code, draft.lane); ok { // the rest cannot be bought here
-			rates = append(rates, rateOf(offered, draft.lane, rated))
+		offered, ok := serviceByCarrierCode(rated.Service.Code, draft.lane)
+		if !ok || order.IsReturn && slices.Contains(noReturns, rated.Service.Code) {
+			continue // it cannot be bought here
 		}
+		rates = append(rates, rateOf(offered, draft.lane, rated))
 	}
 	return rates, nil
 }

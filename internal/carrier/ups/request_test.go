@@ -126,6 +126,12 @@ func TestOrdersThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 		{"a service of another lane", domestic, func(b *carrier.BuyOrder) { b.Service = "worldwide_saver" }, "/service"},
 		{"ground abroad", foreign, func(b *carrier.BuyOrder) { b.Service = "ground" }, "/service"},
 		{"a return by saver", returned, func(b *carrier.BuyOrder) { b.Service = "next_day_air_saver" }, "/service"},
+		{"a return by saver inside Canada", returned, func(b *carrier.BuyOrder) {
+			b.Service = "express_saver"
+			b.Order.Origin = ship.Address{Name: "A", Address1: "34 Queen St", City: "Toronto", State: "ON", Zip: "M5C 2M6", Country: "CA"}
+			b.Order.Destination = ship.Address{Name: "B", Address1: "1 Rue Sainte", City: "Montréal", State: "QC", Zip: "H2Y 1C6", Country: "CA"}
+		}, "/service"},
+		{"a return in a box of 10 kg", returned, func(b *carrier.BuyOrder) { b.Order.Parcels[0].Packaging = "ups_10kg_box" }, "/parcels/0/packaging"},
 		{"a heavy parcel", domestic, func(b *carrier.BuyOrder) { b.Order.Parcels[0].WeightGrams = 68_040 }, "/parcels/0/weight"},
 		{"no weight", domestic, func(b *carrier.BuyOrder) { b.Order.Parcels[0].WeightGrams = 0 }, "/parcels/0/weight"},
 		{"a long parcel", domestic, func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions.LengthMM = 2745 }, "/parcels/0/dimensions"},

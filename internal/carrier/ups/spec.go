@@ -51,7 +51,7 @@ var Spec = carrier.Spec{
 		"UPS does not document how soon a purchase appears in Label Recovery: Waybill waits one minute before it concludes that nothing was bought.",
 		"UPS's test environment gives every parcel the number 1ZXXXXXXXXXXXXXXXX and stores nothing. Waybill adds a suffix to make such numbers unique, never tracks them, and voids them without a call to UPS.",
 		"Prices are the account's negotiated rates if it has any, without taxes. The published price is shown as well.",
-		"Return labels from the United States and Puerto Rico cover one parcel. Returns have no signature option and cannot cross a customs border.",
+		"Return labels from the United States and Puerto Rico cover one parcel. Returns have no signature option, cannot cross a customs border, and are not sold with UPS Next Day Air Saver, UPS 2nd Day Air A.M. and, inside Canada, UPS Express Saver, nor in the boxes of 10 and 25 kg. Their labels show 30 characters of the first address line.",
 		"A ship date may be at most seven days ahead.",
 		"For shipments into the European Union from outside, UPS asks whether the parties are businesses or consumers. Waybill sends their `type`; without one, the sender is treated as a business, and the recipient as a business if `company` is given and as a consumer otherwise. Goods are declared as worth at most 150 EUR only if their value is in EUR, or if an IOSS number is given: amounts in other currencies are not converted.",
 		"In sales to consumers in the European Union, an item without a GTIN is declared as having no standardized identifier. Without an identifier of type `none` to confirm that, the shipment gets a warning.",

@@ -197,6 +197,8 @@ func checkPurchase(s *shipment) (refusal, bool) {
 		return flaw("120400", "Missing/Invalid shipment payment method")
 	case s.ReturnService != nil && (s.ShipFrom == nil || s.Package[0].Description == ""):
 		return flaw("120622", "Package description is required")
+	case s.ReturnService != nil && !goodReturn(s):
+		return flaw("121210", "The requested service, packaging or country is unavailable for returns.")
 	}
 	if r, ok := checkReferences(s, from, to); !ok {
 		return r, false
@@ -214,6 +216,21 @@ func checkPurchase(s *shipment) (refusal, bool) {
 		return fine()
 	}
 	return checkAbroad(s, from, to)
+}
+
+// goodReturn reports whether UPS takes the return: two of the three countries
+// are the same, and neither the service nor the box is one of those that are not
+// for returns.
+func goodReturn(s *shipment) bool {
+	shipper := s.Shipper.Address.CountryCode
+	from := s.from().Address.CountryCode
+	to := s.ShipTo.Address.CountryCode
+	if shipper != from && shipper != to && from != to || s.Service.Code == "13" || s.Service.Code == "59" {
+		return false
+	}
+	return !slices.ContainsFunc(s.Package, func(b box) bool {
+		return b.Packaging != nil && (b.Packaging.Code == "24" || b.Packaging.Code == "25")
+	})
 }
 
 // mostReferences is how many references UPS takes with a shipment, or with a
