@@ -96,7 +96,12 @@ func (d driver) call(method, path string, query url.Values, reference string) ca
 // do makes a call about an order. A refusal points to the fields of our own
 // request.
 func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, order ship.Order, extras []extra) error {
-	var details []string
+	details, err := d.send(ctx, call, answer)
+	return explain(err, details, order, extras)
+}
+
+// send makes a call, and returns the problems that a refusal lists.
+func (d driver) send(ctx context.Context, call carrierkit.Call, answer any) (details []string, _ error) {
 	call.Refusal = func(body []byte) ship.Refusal {
 		// The credentials must not come back in the details of an error.
 		details = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
@@ -104,5 +109,5 @@ func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, order 
 	}
 
 	err := call.Do(ctx, d.via, answer)
-	return explain(err, details, order, extras)
+	return details, err
 }

@@ -107,6 +107,26 @@ func addresses() []carriertest.AddressExample {
 	}
 }
 
+// pickup returns a pickup of three parcels in Bonn on a working day.
+func pickup() carrier.PickupRequest {
+	zone := time.FixedZone("", 3600)
+	day := time.Now().In(zone).AddDate(0, 0, 1)
+	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
+		day = day.AddDate(0, 0, 1)
+	}
+	at := func(hour int) time.Time { return time.Date(day.Year(), day.Month(), day.Day(), hour, 0, 0, 0, zone) }
+	return carrier.PickupRequest{
+		Reference: "P0123456789ABCDEFGHJKMNPQR",
+		Order: ship.PickupOrder{
+			Address:      domesticOrder().Order.Origin,
+			Window:       ship.TimeWindow{ReadyAt: at(10), CloseAt: at(16)},
+			Parcels:      []ship.PickupParcels{{Service: "express_worldwide", Country: "US", Count: 2}, {Service: "express_domestic", Country: "DE", Count: 1}},
+			WeightGrams:  4000,
+			Instructions: "Please ring at the second door",
+		},
+	}
+}
+
 func TestCarrier(t *testing.T) {
 	for name, order := range map[string]carrier.BuyOrder{"one parcel": domesticOrder(), "goods abroad": foreignOrder()} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +139,8 @@ func TestCarrier(t *testing.T) {
 				},
 				Order:     order,
 				Addresses: addresses(),
+				Pickup:    pickup(),
+				NoBody:    []string{"cancel_pickups"},
 				Refusal: carriertest.Refusal{
 					Status: 400, Body: `{"instance":"/expressapi","detail":"7008: %s","title":"Bad request","message":"Bad request","status":"400"}`, Code: "7008",
 				},

@@ -143,15 +143,7 @@ const (
 // pointerOf returns our pointer to the part of the request that a text is
 // about; empty if it names none that the client wrote.
 func pointerOf(words string, order ship.Order, extras []extra) string {
-	path := dhlPointer.FindString(words)
-	if path == "" && !strings.HasPrefix(words, "#") {
-		return ""
-	}
-	if key := missingKey.FindStringSubmatch(words); key != nil {
-		path = "#" + strings.TrimPrefix(path, "#") + "/" + key[1]
-	}
-
-	parts := strings.Split(strings.TrimPrefix(path, "#/"), "/")
+	parts := pathOf(words)
 	switch {
 	case len(parts) > 2 && strings.EqualFold(parts[0], "customerDetails"):
 		return partyPointer(parts[1], parts[2:])
@@ -176,6 +168,19 @@ func pointerOf(words string, order ship.Order, extras []extra) string {
 		}
 	}
 	return ""
+}
+
+// pathOf returns the part of DHL's request that a text names, as the members that
+// lead to it; one that is empty if it names none.
+func pathOf(words string) []string {
+	path := dhlPointer.FindString(words)
+	if path == "" && !strings.HasPrefix(words, "#") {
+		return []string{""}
+	}
+	if key := missingKey.FindStringSubmatch(words); key != nil {
+		path = "#" + strings.TrimPrefix(path, "#") + "/" + key[1]
+	}
+	return strings.Split(strings.TrimPrefix(path, "#/"), "/")
 }
 
 // dhlPointer is how DHL names a part of the request.

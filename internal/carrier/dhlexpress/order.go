@@ -88,6 +88,9 @@ func (c *checker) refuse(pointer, code, detail string) {
 
 func (c *checker) address(given ship.Address, pointer string) (carrierkit.FittedAddress, []string) {
 	party := carrierkit.PartyName(pointer)
+	if pointer == "/address" {
+		party = "the pickup"
+	}
 	if c.quote {
 		// Only the place is sent; the rest is checked when it is needed.
 		given = ship.Address{

@@ -1,7 +1,7 @@
 // Package dhlexpress buys labels from DHL Express over its MyDHL API, tracks
-// parcels, and checks which places DHL serves. It makes one attempt per call, keeps no state, and never
-// books a courier: an unused label costs nothing, but a courier who comes in
-// vain does.
+// parcels, books couriers, and checks which places DHL serves. It makes one
+// attempt per call and keeps no state. Buying a label never books a courier: an
+// unused label costs nothing, but a courier who comes in vain does.
 package dhlexpress
 
 import (
@@ -62,6 +62,10 @@ var Spec = carrier.Spec{
 		"The response to a purchase does not repeat Waybill's reference, so it cannot be used to detect a response to a different request.",
 		"The test environment does not show the shipments it sold, so look-ups there find nothing. It accepts about 500 calls a day.",
 		"Buying a label never books a courier pickup.",
+		"A pickup can be booked up to ten days ahead, for one day. It needs a phone number and the weight of the parcels. If DHL cannot come on that day, it books the next day that it can; the pickup shows when.",
+		"A pickup whose response is lost cannot be looked up, and a second request books a second courier: a person decides whether to book again.",
+		"DHL may combine several pickups at one place. Cancelling one then cancels all of them.",
+		"There are no manifests: DHL receives the data of each shipment with its purchase, and needs no list at the end of the day.",
 		"A purchase needs phone numbers for sender and recipient. A quote needs only postal code, city and country.",
 		"The ship date may be at most ten days ahead.",
 		"Documents are covered by DHL's extended liability, which has a fixed amount, instead of the insured value.",

@@ -1,10 +1,11 @@
 // Package dhlexpress emulates DHL Express: the part of the MyDHL API that
-// quotes, buys, looks up and tracks shipments, over real HTTP. It shares no
-// code with the service, and tests compare the service's records with its
-// ledger.
+// quotes, buys, looks up and tracks shipments and books couriers, over real
+// HTTP. It shares no code with the service, and tests compare the service's
+// records with its ledger.
 //
 // It answers below "/mydhlapi", below "/mydhlapi/test", and at the root. Like
-// the real API, it cannot cancel a shipment and returns a label only once.
+// the real API, it cannot cancel a shipment, returns a label only once, and has
+// no look-up for pickups.
 package dhlexpress
 
 import (
@@ -36,6 +37,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 		s.route("POST "+prefix+"/shipments", s.ship)
 		s.route("GET "+prefix+"/tracking", s.trackMany)
 		s.route("GET "+prefix+"/shipments/{number}/tracking", s.trackOne)
+		s.route("POST "+prefix+"/pickups", s.bookPickup)
+		s.route("DELETE "+prefix+"/pickups/{number}", s.cancelPickup)
 	}
 	return s.Server
 }

@@ -1,0 +1,96 @@
+package dhlexpress_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/dhlexpress"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+func TestAPickupIsBookedMovedAndCancelled(t *testing.T) {
+	s := newStandIn(t)
+	dhl := openWith(t, credentials, newContract(t).Checked(carriertest.Server(t, s)))
+	first, err := dhl.BookPickup(t.Context(), pickup())
+	if err != nil || first.Confirmation == "" || !first.Window.ReadyAt.IsZero() {
+		t.Fatalf("%+v, %v", first, err)
+	}
+
+	// No courier comes on a Sunday.
+	sunday := pickup()
+	for sunday.Order.Window.ReadyAt.Weekday() != time.Sunday {
+		sunday.Order.Window.ReadyAt = sunday.Order.Window.ReadyAt.AddDate(0, 0, 1)
+		sunday.Order.Window.CloseAt = sunday.Order.Window.CloseAt.AddDate(0, 0, 1)
+	}
+	moved, err := dhl.BookPickup(t.Context(), sunday)
+	if err != nil || !moved.Window.ReadyAt.Equal(sunday.Order.Window.ReadyAt.AddDate(0, 0, 1)) || moved.Window.CloseAt.Hour() != 16 {
+		t.Errorf("asked for %v: %+v, %v", sunday.Order.Window, moved, err)
+	}
+
+	if err := dhl.CancelPickup(t.Context(), pickup(), first); err != nil {
+		t.Fatal(err)
+	}
+	left := s.Ledger.Pickups()
+	if len(left) != 1 || left[0].Number != moved.Confirmation || left[0].Reference != pickup().Reference || left[0].Account != standin.Account {
+		t.Errorf("the ledger has %+v", left)
+	}
+	if err := dhl.CancelPickup(t.Context(), pickup(), ship.PickupBooking{Confirmation: "XXX000000000000"}); err != nil {
+		t.Errorf("a pickup that DHL does not know: %v", err)
+	}
+}
+
+func TestALostAnswerAboutAPickupIsUncertain(t *testing.T) {
+	for _, fault := range []string{"hang", "reset", "500", "502", "truncate"} {
+		t.Run(fault, func(t *testing.T) {
+			s := newStandIn(t)
+			dhl := openWith(t, credentials, carriertest.Server(t, s))
+			dhl.Deadlines.Pickup = time.Second
+			dhl.Deadlines.Void = time.Second
+			booked, err := dhl.BookPickup(t.Context(), pickup())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := s.Turn(emulator.Faults{Day: map[string]float64{fault: 1}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := dhl.BookPickup(t.Context(), pickup()); ship.KindOf(err) != ship.Uncertain || len(s.Ledger.Pickups()) != 2 {
+				t.Errorf("BookPickup: %v with %d pickups, want uncertain with 2", err, len(s.Ledger.Pickups()))
+			}
+			err = dhl.CancelPickup(t.Context(), pickup(), booked)
+			if isLost := fault != "truncate"; (ship.KindOf(err) == ship.Uncertain) != isLost || len(s.Ledger.Pickups()) != 1 {
+				t.Errorf("CancelPickup: %v with %d pickups", err, len(s.Ledger.Pickups()))
+			}
+
+			if err := s.Turn(emulator.Faults{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := dhl.CancelPickup(t.Context(), pickup(), booked); err != nil {
+				t.Errorf("cancelled again: %v", err)
+			}
+		})
+	}
+}
+
+func TestARefusedPickupIsNotBooked(t *testing.T) {
+	contract := newContract(t)
+	s := newStandIn(t)
+	via := contract.Checked(carriertest.Server(t, s))
+	other := carrier.Credentials{"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": "987654321"}
+	if _, err := openWith(t, other, via).BookPickup(t.Context(), pickup()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("another account: %v, want forbidden", err)
+	}
+
+	if err := s.Turn(emulator.Faults{Day: map[string]float64{"refuse": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openWith(t, credentials, via).BookPickup(t.Context(), pickup()); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("refused: %v, want invalid", err)
+	}
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("%d lines in the ledger", n)
+	}
+}
