@@ -301,10 +301,13 @@ func addDocuments(bought ship.Sale, documents []soldDocument, pieces int) (ship.
 	return bought, nil
 }
 
-// isPDF reports whether a document is a PDF that arrived in full, from its
-// first byte to its last.
+// isPDF reports whether a document is a PDF that arrived in full.
 func isPDF(document soldDocument) bool {
-	data := document.Content
+	return strings.EqualFold(document.ImageFormat, "PDF") && isWholePDF(document.Content)
+}
+
+// isWholePDF reports whether data is a PDF from its first byte to its last.
+func isWholePDF(data []byte) bool {
 	tail := data[max(0, len(data)-1024):]
-	return strings.EqualFold(document.ImageFormat, "PDF") && bytes.HasPrefix(data, []byte("%PDF-")) && bytes.Contains(tail, []byte("%%EOF"))
+	return bytes.HasPrefix(data, []byte("%PDF-")) && bytes.Contains(tail, []byte("%%EOF"))
 }

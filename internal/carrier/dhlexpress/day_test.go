@@ -1,6 +1,8 @@
 package dhlexpress_test
 
 import (
+	"bytes"
+	"cmp"
 	"testing"
 	"time"
 
@@ -92,5 +94,35 @@ func TestARefusedPickupIsNotBooked(t *testing.T) {
 	}
 	if n := len(s.Ledger.Entries()); n != 0 {
 		t.Errorf("%d lines in the ledger", n)
+	}
+}
+
+func TestAProofIsThereAfterTheDelivery(t *testing.T) {
+	contract := newContract(t)
+	for name, tc := range map[string]struct {
+		server *emulator.Server
+		number string
+		want   ship.Kind
+	}{
+		"delivered":      {delivered(t), "", ""},
+		"on its way":     {newStandIn(t), "", ship.NotFound},
+		"another parcel": {delivered(t), "1234567890", ship.NotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dhl := openWith(t, credentials, contract.Checked(carriertest.Server(t, tc.server)))
+			bought, err := dhl.Buy(t.Context(), domesticOrder())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			number := cmp.Or(tc.number, bought.TrackingNumber)
+			proof, err := dhl.FetchProof(t.Context(), ship.Purchase{TrackingNumber: number})
+			if ship.KindOf(err) != tc.want {
+				t.Fatalf("%v, want %q", err, tc.want)
+			}
+			if err == nil && (proof.Type != "proof_of_delivery" || proof.Format != "pdf" || !bytes.Contains(proof.Data, []byte(number))) {
+				t.Errorf("the proof is a %s of %d bytes", proof.Format, len(proof.Data))
+			}
+		})
 	}
 }

@@ -40,6 +40,16 @@ func newStandIn(t testing.TB) *emulator.Server {
 	return standin.New(l)
 }
 
+// delivered returns an emulator whose parcels are delivered at once.
+func delivered(t testing.TB) *emulator.Server {
+	t.Helper()
+	s := newStandIn(t)
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "OK", Text: "Delivered"}}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
 	c, err := carrier.Open(dhlexpress.Spec, carrier.Opening{Credentials: given, BaseURL: dhlexpress.Spec.TestURL, Via: via})
@@ -135,7 +145,7 @@ func TestCarrier(t *testing.T) {
 				Spec:        dhlexpress.Spec,
 				Credentials: credentials,
 				Service: func(t testing.TB) carrier.Doer {
-					return contract.Checked(carriertest.Server(t, newStandIn(t)))
+					return contract.Checked(carriertest.Server(t, delivered(t)))
 				},
 				Order:     order,
 				Addresses: addresses(),
