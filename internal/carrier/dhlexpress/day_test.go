@@ -3,6 +3,7 @@ package dhlexpress_test
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,5 +125,33 @@ func TestAProofIsThereAfterTheDelivery(t *testing.T) {
 				t.Errorf("the proof is a %s of %d bytes", proof.Format, len(proof.Data))
 			}
 		})
+	}
+}
+
+func TestDutiesAreEstimatedInSeveralCurrencies(t *testing.T) {
+	dhl := openWith(t, credentials, newContract(t, dayDepartures...).Checked(carriertest.Server(t, newStandIn(t))))
+	order := foreignOrder().Order
+	order.Customs.Incoterm = "DDP"
+	cost, err := dhl.EstimateDuties(t.Context(), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Three shirts of 19.99 and a belt of 35.00, with 5 % duty and 10 % tax.
+	want := []ship.LandedCharge{
+		{Type: "duty", Name: "DUTY", Item: 0, Amount: ship.Money{Minor: 300, Currency: "EUR"}},
+		{Type: "tax", Name: "VAT", Item: 0, Amount: ship.Money{Minor: 630, Currency: "EUR"}},
+		{Type: "duty", Name: "DUTY", Item: 1, Amount: ship.Money{Minor: 175, Currency: "EUR"}},
+		{Type: "tax", Name: "VAT", Item: 1, Amount: ship.Money{Minor: 368, Currency: "EUR"}},
+		{Type: "fee", Name: "IMPORT_PROCESSING_CHARGE", Item: -1, Amount: ship.Money{Minor: 1250, Currency: "USD"}},
+	}
+	if !slices.Equal(cost.Charges, want) || len(cost.Messages) != 2 || cost.Guaranteed {
+		t.Errorf("%+v", cost)
+	}
+
+	other := carrier.Credentials{"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": "987654321"}
+	dhl = openWith(t, other, newContract(t).Checked(carriertest.Server(t, newStandIn(t))))
+	if _, err := dhl.EstimateDuties(t.Context(), order); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("another account: %v, want forbidden", err)
 	}
 }

@@ -151,6 +151,8 @@ func pointerOf(words string, order ship.Order, extras []extra) string {
 		return contentPointer(parts[1:], order)
 	case strings.EqualFold(parts[0], "packages"):
 		return contentPointer(parts, order)
+	case parts[0] == "items":
+		return itemPointer(parts[1:], order)
 	case strings.EqualFold(parts[0], "valueAddedServices") && len(parts) > 1:
 		return extraPointer(parts[1], extras)
 	}
@@ -248,12 +250,15 @@ func contentPointer(parts []string, order ship.Order) string {
 	return ""
 }
 
-// itemFields are the members of a line of the declaration.
+// itemFields are the members of a line of the declaration, and of an item of an
+// estimate.
 var itemFields = map[string]string{
 	"description":         "description",
 	"price":               "value",
+	"unitprice":           "value",
 	"quantity":            "quantity",
 	"commoditycodes":      "hsCode",
+	"commoditycode":       "hsCode",
 	"manufacturercountry": "originCountry",
 	"weight":              "weight",
 }
@@ -277,22 +282,30 @@ func parcelPointer(rest []string, order ship.Order) string {
 func declarationPointer(rest []string, order ship.Order) string {
 	switch {
 	case len(rest) > 1 && rest[0] == "lineitems":
-		n, err := strconv.Atoi(rest[1])
-		if err != nil || order.Customs == nil || n >= len(order.Customs.Items) {
-			return "/customs/items"
-		}
-		pointer := fmt.Sprintf("/customs/items/%d", n)
-		if len(rest) > 2 && itemFields[rest[2]] != "" {
-			pointer += "/" + itemFields[rest[2]]
-		}
-		return pointer
-
+		return itemPointer(rest[1:], order)
 	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "number":
 		return "/customs/invoiceNumber"
 	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "signaturename":
 		return "/customs/signer"
 	}
 	return "/customs"
+}
+
+// itemPointer returns our name of a part of an item: its index comes first.
+func itemPointer(parts []string, order ship.Order) string {
+	if len(parts) == 0 {
+		return "/customs/items"
+	}
+	n, err := strconv.Atoi(parts[0])
+	if err != nil || order.Customs == nil || n >= len(order.Customs.Items) {
+		return "/customs/items"
+	}
+
+	pointer := fmt.Sprintf("/customs/items/%d", n)
+	if len(parts) > 1 && itemFields[strings.ToLower(parts[1])] != "" {
+		pointer += "/" + itemFields[strings.ToLower(parts[1])]
+	}
+	return pointer
 }
 
 // extraPointer returns the option that an extra service stands for.

@@ -183,10 +183,7 @@ func pickupProduct(parcels ship.PickupParcels, from carrierkit.Place) string {
 			}
 		}
 	}
-	if lanes[0] == domestic {
-		return "N"
-	}
-	return services[0].product(lanes[0])
+	return usualProduct(lanes[0])
 }
 
 // instructions divides a text for the courier into lines, between words.

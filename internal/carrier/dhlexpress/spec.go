@@ -1,6 +1,6 @@
 // Package dhlexpress buys labels from DHL Express over its MyDHL API, tracks
-// parcels, books couriers, fetches proofs of delivery, and checks which places
-// DHL serves. It makes one attempt per call and keeps no state. Buying a label never books a courier: an
+// parcels, books couriers, fetches proofs of delivery, estimates duties, and
+// checks which places DHL serves. It makes one attempt per call and keeps no state. Buying a label never books a courier: an
 // unused label costs nothing, but a courier who comes in vain does.
 package dhlexpress
 
@@ -75,6 +75,7 @@ var Spec = carrier.Spec{
 		"A domestic product with a country-specific code, as in Great Britain, can be bought only after a quote.",
 		"DHL Express does not check streets. In every country it says whether it serves the city and postal code: a valid address is one that DHL delivers to, even if no such street or house exists. The check sends neither the street nor the recipient.",
 		"To be confirmed with a real account, because DHL's documentation leaves it open: the text of the error for a place that DHL does not serve. Waybill takes an error with a text for that verdict unless it has a code or is about the parameters of the request.",
+		"Duties are an estimate and not guaranteed. They are estimated by commodity codes: for an item with less than eight digits, or none, by the mean of the rates that fit. The amounts can be in several currencies. DHL must allow the account to use landed cost.",
 		"The proof of delivery is DHL's summary, a document without the signature. DHL does not have one for every shipment, and none before the delivery.",
 		"DHL Express does not send pushes: parcels are polled, 200 per call.",
 		"Scans from a call about many parcels may have no time zone. In a country with several time zones, they are local times.",
