@@ -349,9 +349,9 @@ func TestAnErrorIsNotChangedForOtherCallers(t *testing.T) {
 }
 
 func TestSecretsAreTakenOutOfErrors(t *testing.T) {
-	const secret = "feathers-and-seeds"
+	const secret, escaped = "feathers+seeds/1", "feathers%2Bseeds%2F1"
 	leak := &ship.Error{
-		Kind: ship.Invalid, Message: "bad " + secret, Refusal: ship.Refusal{Code: secret, Message: "you said " + secret},
+		Kind: ship.Invalid, Message: "bad " + secret, Refusal: ship.Refusal{Code: secret, Message: "you sent ?key=" + escaped},
 		Err: fmt.Errorf("sent %s", secret),
 	}
 	open := spec
@@ -362,7 +362,7 @@ func TestSecretsAreTakenOutOfErrors(t *testing.T) {
 	}
 	err = c.Check(t.Context())
 	e, _ := errors.AsType[*ship.Error](err)
-	if text := fmt.Sprintf("%v %+v %v", err, *e, e.Err); strings.Contains(text, secret) || !strings.Contains(text, "[secret]") {
+	if text := fmt.Sprintf("%v %+v %v", err, *e, e.Err); strings.Contains(text, secret) || strings.Contains(text, escaped) || !strings.Contains(text, "[secret]") {
 		t.Errorf("err = %s", text)
 	}
 	open.Open = func(carrier.Opening) (carrier.Driver, error) { return nil, leak }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -106,12 +107,13 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 	return ship.Error{Kind: ship.Internal, Message: "the " + c.spec.Title + " driver failed", Err: err}
 }
 
-// redact replaces every secret in text.
+// redact replaces every secret in text, also one that is a parameter of a URL.
 func (c *Carrier) redact(text string) string {
 	for _, secret := range c.secrets {
 		// An empty one would be found between any two characters.
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[secret]")
+			text = strings.ReplaceAll(text, url.QueryEscape(secret), "[secret]")
 		}
 	}
 	return text
