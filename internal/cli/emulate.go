@@ -55,9 +55,10 @@ var emulatedCarriers = []emulated{
 		"ground_economy_hub":  fedex.Hub,
 	}},
 	{"dhl_express", dhlexpress.New, carrier.Credentials{
-		"api_key":        dhlexpress.APIKey,
-		"api_secret":     dhlexpress.APISecret,
-		"account_number": dhlexpress.Account,
+		"api_key":           dhlexpress.APIKey,
+		"api_secret":        dhlexpress.APISecret,
+		"account_number":    dhlexpress.Account,
+		"service_point_key": dhlexpress.ServicePointKey,
 	}},
 }
 

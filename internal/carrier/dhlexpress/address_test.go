@@ -2,6 +2,7 @@ package dhlexpress
 
 import (
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,21 +17,27 @@ func TestChecksOfAddressesAreWrittenAsTheGoldenFiles(t *testing.T) {
 		"address-isles": {Address1: "Calle Triana 1", City: "Las Palmas", State: "GC", Zip: "35002", Country: "ES"},
 		"address-dubai": {Address1: "Sheikh Zayed Road", City: "Dubai", Country: "AE"},
 	} {
-		got := addressQuery(given).Encode() + "\n"
-		file := filepath.Join("testdata", name+".query")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(file); err != nil || string(want) != got {
-			t.Errorf("%s differs from its golden file (%v): %s", name, err, got)
-		}
+		goldenQuery(t, name, addressQuery(given))
 	}
 
 	_, err := driver{}.CheckAddress(t.Context(), ship.Address{City: strings.Repeat("x", 46), Country: "DE"})
 	if ship.KindOf(err) != ship.Invalid {
 		t.Errorf("a long city: %v, want invalid", err)
+	}
+}
+
+// goldenQuery compares the parameters of a request with a golden file.
+func goldenQuery(t *testing.T, name string, query url.Values) {
+	t.Helper()
+	got := query.Encode() + "\n"
+	file := filepath.Join("testdata", name+".query")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != got {
+		t.Errorf("%s differs from its golden file (%v): %s", name, err, got)
 	}
 }
 

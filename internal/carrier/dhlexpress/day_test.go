@@ -129,7 +129,7 @@ func TestAProofIsThereAfterTheDelivery(t *testing.T) {
 }
 
 func TestDutiesAreEstimatedInSeveralCurrencies(t *testing.T) {
-	dhl := openWith(t, credentials, newContract(t, dayDepartures...).Checked(carriertest.Server(t, newStandIn(t))))
+	dhl := openWith(t, credentials, newContract(t, dayDepartures[0]).Checked(carriertest.Server(t, newStandIn(t))))
 	order := foreignOrder().Order
 	order.Customs.Incoterm = "DDP"
 	cost, err := dhl.EstimateDuties(t.Context(), order)
@@ -153,5 +153,38 @@ func TestDutiesAreEstimatedInSeveralCurrencies(t *testing.T) {
 	dhl = openWith(t, other, newContract(t).Checked(carriertest.Server(t, newStandIn(t))))
 	if _, err := dhl.EstimateDuties(t.Context(), order); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("another account: %v, want forbidden", err)
+	}
+}
+
+func TestPointsAreFoundWithTheirKey(t *testing.T) {
+	unauthorized := carriertest.Departure{
+		Operation: "GET /servicepoints", Answer: true, Contains: "status is not supported",
+		Reason: "the file has no answer for a wrong key",
+	}
+	via := newContract(t, dayDepartures[1], unauthorized).Checked(carriertest.Server(t, newStandIn(t)))
+	dhl := openWith(t, credentials, via)
+	points, err := dhl.FindPoints(t.Context(), ship.PointQuery{Country: "DE", Zip: "53113", City: "Bonn", Limit: 2})
+	if err != nil || len(points) != 2 {
+		t.Fatalf("%+v, %v", points, err)
+	}
+	shop, locker := points[0], points[1]
+	if shop.ID != "BON001" || shop.DistanceM != 420 || shop.Address.Zip != "53113" || len(shop.Hours) != 5 || shop.Hours[0] != (ship.PointHours{Day: "monday", Open: "09:00", Close: "18:30"}) {
+		t.Errorf("the shop is %+v", shop)
+	}
+	if !locker.IsLocker || shop.IsLocker || !slices.Equal(shop.Abilities, ship.PointAbilities) || slices.Contains(locker.Abilities, "returns") {
+		t.Errorf("the locker is %+v", locker)
+	}
+
+	for _, query := range []ship.PointQuery{{Country: "DE", City: "Nowherehausen"}, {Country: "AQ", City: "Base"}} {
+		if points, err := dhl.FindPoints(t.Context(), query); err != nil || len(points) != 0 {
+			t.Errorf("%+v: %+v, %v", query, points, err)
+		}
+	}
+
+	wrong := carrier.Credentials{
+		"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": standin.Account, "service_point_key": "another/key+of=mine",
+	}
+	if _, err := openWith(t, wrong, via).FindPoints(t.Context(), ship.PointQuery{Country: "DE", City: "Bonn"}); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("a wrong key: %v, want forbidden", err)
 	}
 }

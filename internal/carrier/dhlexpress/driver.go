@@ -18,7 +18,9 @@ type driver struct {
 	base    string
 	basic   string // the value of the Authorization header
 	account string
-	via     carrier.Doer
+	// pointKey is for searches of service points; empty if DHL issued none.
+	pointKey string
+	via      carrier.Doer
 }
 
 func open(opening carrier.Opening) (carrier.Driver, error) {
@@ -34,10 +36,11 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	key := strings.TrimSpace(opening.Credentials["api_key"])
 	secret := strings.TrimSpace(opening.Credentials["api_secret"])
 	return driver{
-		base:    opening.BaseURL,
-		basic:   "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"+secret)),
-		account: account,
-		via:     opening.Via,
+		base:     opening.BaseURL,
+		basic:    "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"+secret)),
+		account:  account,
+		pointKey: strings.TrimSpace(opening.Credentials["service_point_key"]),
+		via:      opening.Via,
 	}, nil
 }
 

@@ -17,6 +17,7 @@ const ref = "S0123456789ABCDEFGHJKMNPQR"
 
 var credentials = carrier.Credentials{
 	"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": standin.Account,
+	"service_point_key": standin.ServicePointKey,
 }
 
 // departures are where DHL's own OpenAPI file is not followed.
@@ -30,6 +31,9 @@ var departures = []carriertest.Departure{{
 var dayDepartures = []carriertest.Departure{{
 	Operation: "POST /landed-cost", Answer: true, Contains: `property "typeCode" is missing`,
 	Reason: "DHL's own example of an answer has a row without a type: the value of an item",
+}, {
+	Operation: "GET /servicepoints", Answer: true, Contains: "value is not one of the allowed values",
+	Reason: "the file allows no capability to be true, and DHL's own examples have many",
 }}
 
 func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest.Contract {
@@ -158,7 +162,11 @@ func TestCarrier(t *testing.T) {
 				Addresses: addresses(),
 				Pickup:    pickup(),
 				Duties:    foreignOrder().Order,
+				Points:    ship.PointQuery{Country: "DE", Zip: "53113", City: "Bonn", Limit: 5},
 				NoBody:    []string{"cancel_pickups"},
+				Refusals: map[string]carriertest.Refusal{
+					"points": {Status: 200, Body: `{"status":{"statusCode":100,"statusMessage":"Error: %s"},"servicePoints":null}`, Code: "100"},
+				},
 				Refusal: carriertest.Refusal{
 					Status: 400, Body: `{"instance":"/expressapi","detail":"7008: %s","title":"Bad request","message":"Bad request","status":"400"}`, Code: "7008",
 				},

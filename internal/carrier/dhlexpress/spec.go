@@ -1,6 +1,6 @@
 // Package dhlexpress buys labels from DHL Express over its MyDHL API, tracks
-// parcels, books couriers, fetches proofs of delivery, estimates duties, and
-// checks which places DHL serves. It makes one attempt per call and keeps no state. Buying a label never books a courier: an
+// parcels, books couriers, fetches proofs of delivery, estimates duties, finds
+// service points, and checks which places DHL serves. It makes one attempt per call and keeps no state. Buying a label never books a courier: an
 // unused label costs nothing, but a courier who comes in vain does.
 package dhlexpress
 
@@ -29,6 +29,10 @@ var Spec = carrier.Spec{
 		{
 			Name: "account_number", Title: "Account number", Required: true,
 			Help: "Your DHL Express account, usually nine digits, from an invoice or your DHL contract. The API key must be allowed to use it.",
+		},
+		{
+			Name: "service_point_key", Title: "Service point key", Secret: true,
+			Help: "Only to search service points. DHL issues this key on request: ask your DHL Express contact for access to the service point API.",
 		},
 	},
 	Services:   specServices(),
@@ -77,6 +81,7 @@ var Spec = carrier.Spec{
 		"To be confirmed with a real account, because DHL's documentation leaves it open: the text of the error for a place that DHL does not serve. Waybill takes an error with a text for that verdict unless it has a code or is about the parameters of the request.",
 		"Duties are an estimate and not guaranteed. They are estimated by commodity codes: for an item with less than eight digits, or none, by the mean of the rates that fit. The amounts can be in several currencies. DHL must allow the account to use landed cost.",
 		"The proof of delivery is DHL's summary, a document without the signature. DHL does not have one for every shipment, and none before the delivery.",
+		"A search for service points needs a key of its own, service_point_key, which DHL issues on request. Only the postal code and the city are sent.",
 		"DHL Express does not send pushes: parcels are polled, 200 per call.",
 		"Scans from a call about many parcels may have no time zone. In a country with several time zones, they are local times.",
 	},

@@ -38,6 +38,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 		s.route("GET "+prefix+"/tracking", s.trackMany)
 		s.route("GET "+prefix+"/shipments/{number}/tracking", s.trackOne)
 		s.route("GET "+prefix+"/shipments/{number}/proof-of-delivery", s.proof)
+		s.route("GET "+prefix+"/servicepoints", s.servicePoints)
 		s.route("POST "+prefix+"/landed-cost", s.landedCost)
 		s.route("POST "+prefix+"/pickups", s.bookPickup)
 		s.route("DELETE "+prefix+"/pickups/{number}", s.cancelPickup)
