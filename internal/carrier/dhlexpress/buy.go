@@ -19,8 +19,9 @@ import (
 
 // Templates of the documents. The one of the label fits a 4 by 6 inch printer.
 const (
-	labelTemplate   = "ECOM26_A6_002"
-	invoiceTemplate = "COMMERCIAL_INVOICE_P_10"
+	labelTemplate         = "ECOM26_A6_002"
+	invoiceTemplate       = "COMMERCIAL_INVOICE_P_10"
+	returnInvoiceTemplate = "RET_COM_INVOICE_A4_01"
 )
 
 // Buy purchases a label, and no courier. The label is in the answer and nowhere
@@ -93,7 +94,20 @@ func (d driver) shipRequest(request carrier.BuyOrder, now time.Time) (draft, shi
 	if p.declarable {
 		d.declare(&body, &p, request, chosen, now)
 	}
+	if order.IsReturn {
+		keepReturn(&body, &p, chosen)
+	}
 	return p, body, nil
+}
+
+// keepReturn asks DHL to keep the data of a return until the customer sends it,
+// where the quote offered that. Without it, DHL drops the data after some days.
+func keepReturn(body *shipmentRequest, p *draft, chosen selection) {
+	if chosen.staging == "" {
+		p.warnings = append(p.warnings, "the return must be sent within a few days: data staging, which keeps it for months, is not offered for this account and shipment")
+		return
+	}
+	body.ValueAddedServices = append(slices.Clone(body.ValueAddedServices), extra{ServiceCode: chosen.staging})
 }
 
 // declare adds what customs need to know. The invoice is rendered by DHL, to be
@@ -132,13 +146,17 @@ func (d driver) declare(body *shipmentRequest, p *draft, request carrier.BuyOrde
 type selection struct {
 	localProduct string // the product's code in the country of origin
 	paperless    bool   // paperless trade is offered
+	staging      string // the service that keeps a return; "" if none is offered
 }
 
-// String writes the selection for the rate: "P" or "P WY".
+// String writes the selection for the rate: "P", "P WY" or "P WY PT".
 func (s selection) String() string {
 	text := cmp.Or(s.localProduct, "-")
 	if s.paperless {
 		text += " " + extraPaperless
+	}
+	if s.staging != "" {
+		text += " " + s.staging
 	}
 	return text
 }
@@ -149,10 +167,17 @@ func readSelection(text string) selection {
 	if local == "-" {
 		local = ""
 	}
-	return selection{
-		localProduct: local,
-		paperless:    rest == extraPaperless,
+
+	chosen := selection{localProduct: local}
+	for _, code := range strings.Fields(rest) {
+		switch {
+		case code == extraPaperless:
+			chosen.paperless = true
+		case slices.Contains(stagings, code):
+			chosen.staging = code
+		}
 	}
+	return chosen
 }
 
 // productOf returns DHL's code of one of our services on a route.
@@ -193,9 +218,14 @@ func imagesOf(order ship.Order, declarable bool) images {
 	}
 
 	if declarable {
+		// Invoices of returns have a template of their own.
+		template := invoiceTemplate
+		if order.IsReturn {
+			template = returnInvoiceTemplate
+		}
 		requested.ImageOptions = append(requested.ImageOptions, imageOption{
 			TypeCode:     "invoice",
-			TemplateName: invoiceTemplate,
+			TemplateName: template,
 			IsRequested:  &yes,
 			InvoiceType:  reasonOf(order).invoice,
 			LanguageCode: "eng",

@@ -115,6 +115,10 @@ const (
 	extraPaperless        = "WY" // paperless trade: customs get the invoice as data
 )
 
+// stagings are the services that keep the data of a shipment until it is used, for
+// 3, 6, 12 and 24 months. They cost nothing, but DHL must allow them to an account.
+var stagings = []string{"PT", "PU", "PV", "PW"}
+
 // incoterms are the terms that the carrier knows and the API lets pass.
 var incoterms = strings.Fields("EXW FCA CPT CIP DPU DAP DDP FAS FOB CFR CIF")
 

@@ -84,7 +84,7 @@ func declarationOf(request carrier.BuyOrder, p draft, now time.Time) *declaratio
 			Price:               json.Number(item.Value.Amount()),
 			Quantity:            quantity{item.Quantity, "PCS"},
 			ExportReasonType:    reason.export,
-			ManufacturerCountry: cmp.Or(item.OriginCountry, request.Order.Origin.Country),
+			ManufacturerCountry: madeIn(item, request.Order),
 			Weight:              lineWeight{kilograms(weights[i]), kilograms(weights[i])},
 		}
 		if code := commodity(item.HSCode); code != "" {
@@ -102,6 +102,16 @@ func declarationOf(request carrier.BuyOrder, p draft, now time.Time) *declaratio
 		ExportReasonType: reason.export,
 		ShipmentType:     reason.shipment,
 	}
+}
+
+// madeIn returns where an item was made. If the client does not say, it is the
+// seller's country, which of a return is the destination.
+func madeIn(item ship.CustomsItem, order ship.Order) string {
+	seller := order.Origin
+	if order.IsReturn {
+		seller = order.Destination
+	}
+	return cmp.Or(item.OriginCountry, seller.Country)
 }
 
 func reasonOf(order ship.Order) reason {

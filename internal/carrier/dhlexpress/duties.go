@@ -138,7 +138,7 @@ func (p draft) landedRequest(order ship.Order) landedRequest {
 			Number:                i + 1,
 			Name:                  firstRunes(item.Description, maxItemText),
 			Description:           firstRunes(item.Description, maxItemText),
-			ManufacturerCountry:   cmp.Or(item.OriginCountry, order.Origin.Country),
+			ManufacturerCountry:   madeIn(item, order),
 			PartNumber:            firstRunes(item.SKU, maxPartNumber),
 			Quantity:              item.Quantity,
 			UnitPrice:             json.Number(item.Value.Amount()),

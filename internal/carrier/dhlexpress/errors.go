@@ -327,6 +327,9 @@ func extraPointer(index string, extras []extra) string {
 	case extraPaperless:
 		return "/customs/paperless"
 	}
+	if slices.Contains(stagings, extras[n].ServiceCode) {
+		return "/isReturn"
+	}
 	return "/options"
 }
 

@@ -234,6 +234,58 @@ func TestPaperlessTradeIsUsedWhereTheQuoteOffersIt(t *testing.T) {
 	}
 }
 
+func TestAReturnIsKeptWhereTheQuoteOffersIt(t *testing.T) {
+	contract := newContract(t)
+	for name, c := range map[string]struct {
+		change func(*carrier.BuyOrder)
+		quoted bool
+		kept   bool
+	}{
+		"offered":            {func(*carrier.BuyOrder) {}, true, true},
+		"inside the country": {func(b *carrier.BuyOrder) { *b = domesticOrder(); b.Order.IsReturn = true }, true, true},
+		"not from there": {func(b *carrier.BuyOrder) {
+			b.Order.Origin.Country, b.Order.Origin.State, b.Order.Origin.Zip = "NG", "", ""
+		}, true, false},
+		"bought with no rate": {func(*carrier.BuyOrder) {}, false, false},
+		"not a return":        {func(b *carrier.BuyOrder) { b.Order.IsReturn = false }, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			via := &seenBodies{via: contract.Checked(carriertest.Server(t, newStandIn(t))), sent: map[string]string{}}
+			dhl := openWith(t, credentials, via)
+			b := foreignOrder()
+			b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+			b.Order.Customs.TaxIDs = nil
+			b.Order.IsReturn = true
+			c.change(&b)
+
+			rates, err := dhl.Rates(t.Context(), b.Order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(rates, func(r ship.Rate) bool { return r.Service == b.Service })
+			if c.quoted {
+				b.Selection = rates[i].Selection
+			}
+			p, err := dhl.Buy(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			sent := via.sent["/mydhlapi/test/shipments"]
+			warned := slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "within a few days") })
+			if strings.HasSuffix(b.Selection, " PT") != c.kept || strings.Contains(sent, `"serviceCode":"PT"`) != c.kept || warned != (b.Order.IsReturn && !c.kept) {
+				t.Errorf("sent %s, warned %q", sent, p.Warnings)
+			}
+			if strings.Contains(sent, `{"typeCode":"payer","number":"`+standin.Account+`"}`) != b.Order.IsReturn {
+				t.Errorf("the accounts are in %s", sent)
+			}
+			if hasTemplate := strings.Contains(sent, "RET_COM_INVOICE_A4_01"); hasTemplate != (b.Order.IsReturn && b.Order.Customs != nil) {
+				t.Errorf("the template is in %s", sent)
+			}
+		})
+	}
+}
+
 func toBrazil(b *carrier.BuyOrder) {
 	b.Order.Destination.Country = "BR"
 	b.Order.Destination.State = "SP"

@@ -25,6 +25,7 @@ type draft struct {
 	lane       lane
 	documents  bool
 	declarable bool      // the parcel crosses a customs border with goods in it
+	isReturn   bool      // from the customer back to the account's owner
 	at         time.Time // of handing over, in the zone of the origin
 	packages   []pack
 	extras     []extra
@@ -50,6 +51,7 @@ func (d driver) checkDraft(c checker, order ship.Order, now time.Time) (draft, e
 		fromPlace: carrierkit.PlaceOf(order.Origin),
 		toPlace:   carrierkit.PlaceOf(order.Destination),
 		documents: order.Customs != nil && order.Customs.ContentsType == "documents",
+		isReturn:  order.IsReturn,
 	}
 	p.declarable = !p.documents && carrierkit.CrossesCustoms(p.fromPlace, p.toPlace)
 	p.lane = laneOf(p.fromPlace, p.toPlace, p.declarable)
@@ -64,6 +66,10 @@ func (d driver) checkDraft(c checker, order ship.Order, now time.Time) (draft, e
 	p.at = c.handover(order, now)
 	p.packages = c.packages(order)
 	p.accounts = c.accounts(d.account, order.Billing)
+	if order.IsReturn && len(p.accounts) == 1 {
+		// The shipper is the customer, so the account is said to pay too.
+		p.accounts = append(p.accounts, account{"payer", d.account})
+	}
 	hasItems := order.Customs != nil && len(order.Customs.Items) > 0
 	if p.declarable && (!c.quote || hasItems) {
 		p.declared = c.customs(order.Customs)

@@ -53,8 +53,9 @@ func (p draft) rateRequest() rateRequest {
 		Packages:                   p.packages,
 	}
 
-	if p.declarable {
-		// The services say whether customs take the invoice as data.
+	if p.declarable || p.isReturn {
+		// The services say whether customs take the invoice as data, and whether
+		// DHL keeps a return until it is sent.
 		request.GetAdditionalInformation = []information{{TypeCode: "allValueAddedServices", IsRequested: true}}
 	}
 	if !p.declared.IsZero() {
@@ -89,21 +90,29 @@ func (p draft) rates(answer rateAnswer) []ship.Rate {
 			Guaranteed:          offered.timed && offer.NetworkTypeCode == "TD",
 			Charges:             offer.charges(cost),
 			BillableWeightGrams: offer.billableGrams(),
-			Selection:           offer.selection().String(),
+			Selection:           offer.selection(p.isReturn).String(),
 		})
 	}
 	return list
 }
 
 // selection returns what the purchase repeats of the offer.
-func (o product) selection() selection {
-	chosen := selection{localProduct: o.LocalProductCode}
-	for _, detailed := range o.DetailedPrices {
-		chosen.paperless = chosen.paperless || slices.ContainsFunc(detailed.Parts, func(part breakdownPrice) bool {
-			return part.ServiceCode == extraPaperless
-		})
+func (o product) selection(isReturn bool) selection {
+	chosen := selection{localProduct: o.LocalProductCode, paperless: o.offers(extraPaperless)}
+	for _, code := range stagings {
+		// The shortest is enough for a return.
+		if isReturn && chosen.staging == "" && o.offers(code) {
+			chosen.staging = code
+		}
 	}
 	return chosen
+}
+
+// offers reports whether a service can be added to the product.
+func (o product) offers(service string) bool {
+	return slices.ContainsFunc(o.DetailedPrices, func(detailed breakdown) bool {
+		return slices.ContainsFunc(detailed.Parts, func(part breakdownPrice) bool { return part.ServiceCode == service })
+	})
 }
 
 // localTime reads a time of delivery, which is local to the place of delivery

@@ -75,7 +75,11 @@ func TestRequestsAreWrittenAsDHLWants(t *testing.T) {
 	all.Order.ShipDate = "2026-11-20"
 	all.Order.Reference = "PO 7"
 	all.Selection = "E WY"
-	for name, b := range map[string]carrier.BuyOrder{"goods": shirts(), "letter": letter(), "options": all} {
+	back := shirts()
+	back.Order.Origin, back.Order.Destination = back.Order.Destination, back.Order.Origin
+	back.Order.IsReturn = true
+	back.Selection = "P WY PT"
+	for name, b := range map[string]carrier.BuyOrder{"goods": shirts(), "letter": letter(), "options": all, "return": back} {
 		t.Run(name, func(t *testing.T) {
 			_, request, err := d.shipRequest(b, monday)
 			if err != nil {
@@ -377,7 +381,7 @@ func TestOnlyACustomsBorderMakesAParcelDutiable(t *testing.T) {
 
 func TestRefusalsPointIntoOurRequest(t *testing.T) {
 	o := shirts().Order
-	extras := []extra{{ServiceCode: extraSaturday}, {ServiceCode: extraInsurance}, {ServiceCode: extraPaperless}}
+	extras := []extra{{ServiceCode: extraSaturday}, {ServiceCode: extraInsurance}, {ServiceCode: extraPaperless}, {ServiceCode: stagings[0]}}
 	for text, want := range map[string]string{
 		"#/customerDetails/receiverDetails/contactInformation: required key [phone] not found":                                                "/destination/phone",
 		"#/customerDetails/shipperDetails/postalAddress/cityName: expected maxLength: 45, actual: 46":                                         "/origin/city",
@@ -396,6 +400,7 @@ func TestRefusalsPointIntoOurRequest(t *testing.T) {
 		"7147: The export line item description #/content/exportdeclaration/lineitems/1/description Match Keyword[Description:LEATHER BELT].": "/customs/items/1/description",
 		"7147: The export line item description #/content/exportdeclaration/lineitems/1/description Match Keyword[Description:SHIRTS].":       "/customs/items/0/description",
 		"7147: The shipment description #/content/description Match Keyword[Description:UNIQUE JEWELRY].":                                     "/customs/items",
+		"7008: The requested Special Service Code  #/valueAddedServices/3/serviceCode 'PT' is not available between this origin":              "/isReturn",
 		"999: Process failure occurred.": "",
 	} {
 		f, ok := fieldOf(text, o, extras)

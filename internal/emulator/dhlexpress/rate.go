@@ -91,7 +91,7 @@ var offers = []offer{
 
 var (
 	europeanUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
-	extras        = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0}
+	extras        = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0, "PT": 0}
 	currencies    = map[string]string{"US": "USD", "GB": "GBP", "CH": "CHF", "CA": "CAD", "JP": "JPY"}
 )
 
@@ -250,7 +250,7 @@ func (o offer) arrival(l load) (at string, days int) {
 }
 
 // printedOnly are countries whose customs does not accept an electronic
-// invoice.
+// invoice. The account has no data staging there either.
 var printedOnly = []string{"BR", "NG"}
 
 // hasPaperless reports whether customs at the destination accepts the invoice
@@ -258,6 +258,9 @@ var printedOnly = []string{"BR", "NG"}
 func (l load) hasPaperless() bool {
 	return l.lane() == "g" && !slices.Contains(printedOnly, l.to.CountryCode)
 }
+
+// hasStaging reports whether DHL keeps the data of the shipment for three months.
+func (l load) hasStaging() bool { return !slices.Contains(printedOnly, l.from.CountryCode) }
 
 // localCode returns the code of the product in its country. British domestic
 // products have codes of their own, and are not sold without them.
@@ -295,6 +298,9 @@ func (o offer) breakdown(l load, services bool) []any {
 		offered := []string{"AA", "II", "SF", "DD"}
 		if l.hasPaperless() {
 			offered = append(offered, "WY")
+		}
+		if l.hasStaging() {
+			offered = append(offered, "PT")
 		}
 		for _, code := range offered {
 			list = append(list, map[string]any{

@@ -243,6 +243,9 @@ func (in shipment) check(now time.Time, l load, isOffered bool) (invalid []strin
 		}
 	}
 
+	if i := slices.IndexFunc(in.ValueAddedServices, func(e extra) bool { return e.ServiceCode == "PT" }); i >= 0 && !l.hasStaging() {
+		invalid = append(invalid, fmt.Sprintf("7008: The requested Special Service Code  #/valueAddedServices/%d/serviceCode 'PT' is not available between this origin and destination.", i))
+	}
 	if format := in.OutputImageProperties.EncodingFormat; format != "" && format != "pdf" {
 		invalid = append(invalid, "1506: This emulator makes PDF labels alone.")
 	}
