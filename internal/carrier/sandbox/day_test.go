@@ -239,6 +239,7 @@ func manifest(name string) ship.ManifestOrder {
 
 func TestAManifestListsItsLabels(t *testing.T) {
 	types := map[string]string{"usps": "scan_form", "fedex": "manifest"}
+	digits := map[string]int{"usps": 22, "fedex": 9}
 	for name, documentType := range types {
 		var first ship.ManifestClosing
 		for via, c := range both(t, name) {
@@ -255,7 +256,7 @@ func TestAManifestListsItsLabels(t *testing.T) {
 					t.Errorf("%s %s: the form does not show %q", name, via, text)
 				}
 			}
-			if hasNumber := len(closing.Number) == 22; hasNumber != (name == "usps") {
+			if len(closing.Number) != digits[name] {
 				t.Errorf("%s %s: the number is %q", name, via, closing.Number)
 			}
 			if first.Documents != nil && !reflect.DeepEqual(closing, first) {
@@ -304,5 +305,8 @@ func TestALongManifestIsPrintable(t *testing.T) {
 	}
 	if !regexp.MustCompile(`\(and \d+ more\)`).Match(data) {
 		t.Error("the form does not say that labels are missing on it")
+	}
+	if !bytes.Contains(data, []byte(`?? \(O'Brien\\\)`)) {
+		t.Error("the address is not written as a PDF string")
 	}
 }

@@ -51,21 +51,27 @@ func (m *model) closing(order *ship.ManifestOrder) (ship.ManifestClosing, error)
 		return ship.ManifestClosing{}, m.decline("manifest", m.refusals.manifest, "none of the labels needs a manifest")
 	}
 
-	// FedEx closes a day, and gives that no number.
+	// FedEx closes a day, and numbers its shipping cycles.
+	n := seed(string(order.ShipDate)+" "+strings.Join(numbers, " "), 0)
+	closing.Number = cycleNumber(n)
 	document := ship.Document{Type: "manifest", Format: "pdf"}
-	form := paper{title: m.title + " Ground Manifest"}
+	title := m.title + " Ground Manifest"
 	if m.manifest == carrier.ListedLabels {
-		closing.Number = formNumber(seed(string(order.ShipDate)+" "+strings.Join(numbers, " "), 0))
+		closing.Number = formNumber(n)
 		document.Type = "scan_form"
-		form.title = m.title + " SCAN Form"
-		form.facts = append(form.facts, fact{"Form number", closing.Number})
+		title = m.title + " SCAN Form"
 	}
 
-	form.facts = append(form.facts,
-		fact{"Date", string(order.ShipDate)},
-		fact{"Shipper", strings.Join(order.Address.Lines(false), ", ")},
-		fact{"Packages", strconv.Itoa(len(numbers))})
-	form.list = numbers
+	form := paper{
+		title: title,
+		facts: []fact{
+			{"Number", closing.Number},
+			{"Date", string(order.ShipDate)},
+			{"Shipper", strings.Join(order.Address.Lines(false), ", ")},
+			{"Packages", strconv.Itoa(len(numbers))},
+		},
+		list: numbers,
+	}
 	document.Data = form.pdf()
 	closing.Documents = []ship.Document{document}
 	return closing, nil

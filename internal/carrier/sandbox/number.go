@@ -124,3 +124,10 @@ func formNumber(n uint64) string {
 	number[21] = carrierkit.GS1CheckDigit(string(number[:21]))
 	return string(number[:])
 }
+
+// cycleNumber is the number of a shipping cycle: nine digits.
+func cycleNumber(n uint64) string {
+	var number [9]byte
+	digits(number[:], &n)
+	return string(number[:])
+}

@@ -73,7 +73,12 @@ func TestPointsAreTheSameEveryTime(t *testing.T) {
 			t.Errorf("%s: %+v direct and over HTTP %+v", spec, lists[0], lists[1])
 		}
 
+		nearest := int64(0)
 		for i, point := range lists[0] {
+			if point.DistanceM <= nearest {
+				t.Errorf("%s: %d m comes after %d m", spec, point.DistanceM, nearest)
+			}
+			nearest = point.DistanceM
 			if seen[point.ID] || len(point.Hours) < 5 || len(point.Abilities) == 0 || point.IsLocker != (i == 2) || point.Latitude == 0 {
 				t.Errorf("%s: %+v", spec, point)
 			}
