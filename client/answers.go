@@ -96,19 +96,21 @@ type Shipment struct {
 	Livemode              bool              `json:"livemode"`
 	CreatedAt             time.Time         `json:"createdAt"`
 
-	// What follows is shown by CreateShipment, Shipment and Void, not in lists
-	// and events.
+	// What follows is shown by CreateShipment, Return, Shipment and Void, not in
+	// lists and events.
 
 	Origin          *Address         `json:"origin"`
 	Destination     *Address         `json:"destination"`
 	Parcels         []Parcel         `json:"parcels"`
 	Customs         *Customs         `json:"customs"`
 	Options         *ShippingOptions `json:"options"`
+	IsReturn        bool             `json:"isReturn"`
+	ReturnOf        string           `json:"returnOf"` // the shipment that the parcel is a return of
 	ShipDate        string           `json:"shipDate"` // "2006-01-02"
 	TrackingPageURL string           `json:"trackingPageUrl"`
 	VoidedAt        time.Time        `json:"voidedAt"` // zero unless the carrier took the label back
 
-	Replayed bool `json:"-"` // CreateShipment returned the answer of an earlier request with the same idempotency key
+	Replayed bool `json:"-"` // CreateShipment or Return returned the answer of an earlier request with the same idempotency key
 }
 
 // Labels are the addresses of a label, one a format.

@@ -338,6 +338,20 @@ func TestADuplicateIsARequestThatCanBeSent(t *testing.T) {
 	}
 }
 
+func TestAReturnIsAPurchaseWithAKey(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{says(201, `{"id":"shp_2","labelStatus":"ready","isReturn":true,"returnOf":"shp_1"}`, "Idempotent-Replayed", "true")}}
+	got, err := s.client(t, Options{}).Return(t.Context(), "shp_1", ReturnRequest{Parcel: &Parcel{Weight: 2}, Carrier: "ups"})
+	if err != nil || got.ID != "shp_2" || !got.IsReturn || got.ReturnOf != "shp_1" || !got.Replayed {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	sent := s.requests()[0]
+	if sent.path != "/v1/shipments/shp_1/return" || sent.key == "" || sent.body != `{"parcel":{"weight":2},"carrier":"ups"}` {
+		t.Errorf("sent %s, key %q, body %s", sent.path, sent.key, sent.body)
+	}
+}
+
 func TestADuplicateOfNothingIsAnError(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []http.HandlerFunc{says(404, `{"status":404,"code":"shipment_not_found","detail":"no such shipment"}`)}}

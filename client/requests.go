@@ -82,6 +82,19 @@ type ShipmentRequest struct {
 	AddressValidation string `json:"addressValidation,omitempty"` // "off", "warn" (default), "correct", "require"
 }
 
+// ReturnRequest says how the parcels of a shipment come back. Its zero value
+// returns what was sent, by the account's routing rules.
+type ReturnRequest struct {
+	Parcel       *Parcel       `json:"parcel,omitempty"` // nil is the shipment's own
+	Items        []CustomsItem `json:"items,omitempty"`  // empty is the shipment's own declaration
+	Carrier      string        `json:"carrier,omitempty"`
+	Service      string        `json:"service,omitempty"`
+	ConnectionID string        `json:"connectionId,omitempty"`
+	MaxAmount    *Money        `json:"maxAmount,omitempty"`
+	BillOn       string        `json:"billOn,omitempty"` // "purchase", "scan"; needs Carrier
+	Again        bool          `json:"again,omitempty"`  // buy it even if the shipment has a return
+}
+
 // ShippingOptions are extra services.
 type ShippingOptions struct {
 	Signature        string `json:"signature,omitempty"` // "standard", "adult"

@@ -42,6 +42,17 @@ func (c *Client) Duplicate(ctx context.Context, id string) (ShipmentRequest, err
 	return out, err
 }
 
+// Return buys a label that brings the parcels of a shipment back. Like
+// CreateShipment, it may be pending. If the shipment already has a return, the
+// error has the code "return_exists".
+func (c *Client) Return(ctx context.Context, id string, in ReturnRequest, options ...CallOption) (Shipment, error) {
+	var out Shipment
+	path := "/v1/shipments/" + url.PathEscape(id) + "/return"
+	got, err := c.do(ctx, call{method: http.MethodPost, path: path, body: in, effect: true}, &out, options...)
+	out.Replayed = got.header.Get("Idempotent-Replayed") == "true"
+	return out, err
+}
+
 // ShipmentsRequest narrows a list of shipments; its zero value lists all.
 type ShipmentsRequest struct {
 	OrderID        string

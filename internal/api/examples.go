@@ -28,6 +28,7 @@ var requestExamples = withRouting(map[string]any{
 		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
 		"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
 	}`),
+	"createReturn": json.RawMessage(`{"parcel": {"weight": 2.1}}`),
 	"validateAddress": json.RawMessage(`{
 		"address": {"address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78702", "country": "US"}
 	}`),
@@ -47,6 +48,7 @@ var requestExamples = withRouting(map[string]any{
 
 const (
 	exampleShipment = ship.ShipmentID("shp_01KJMBQDHV00G2N6V3T9RZKXB4")
+	exampleReturn   = ship.ShipmentID("shp_01KJMBQDHV00GC5RTZ8M4W7E2K")
 	exampleEvent    = ship.EventID("evt_01KJMBQDHV00GB3K9T4ZP6YS0R")
 	exampleTracker  = ship.TrackerID("trk_01KJMBQDHV00G7QH2W5D8CMX1E")
 	exampleNumber   = "1Z999AA10123456784"
@@ -111,6 +113,22 @@ func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
 		shipment.Purchase = ship.Purchase{Carrier: "ups", Service: "ground", Simulated: true}
 	}
 	return shipment
+}
+
+// returnExample is the answer to a return of the example shipment.
+func returnExample(state ship.State) wire.Shipment {
+	returned := shipmentExample(ship.Delivered, ship.StatePurchased)
+
+	shipment := shipmentExample(ship.Created, state)
+	shipment.ID = exampleReturn
+	shipment.Order = returned.ReturnOrder()
+	shipment.Order.ShipDate = returned.Order.ShipDate
+	page := ""
+	if state == ship.StatePurchased {
+		shipment.Purchase.TrackingNumber = "1Z999AA10123456793"
+		page = exampleBase + "/track/kP7wX2dB"
+	}
+	return wire.WholeShipmentOf(shipment, exampleBase, page)
 }
 
 func timelineExample() wire.TrackingResult {
@@ -186,6 +204,11 @@ func responseExample(id string, status int) any {
 			return full(ship.Created, ship.StatePurchasing)
 		}
 		return full(ship.Created, ship.StatePurchased)
+	case "createReturn":
+		if status == http.StatusAccepted {
+			return returnExample(ship.StatePurchasing)
+		}
+		return returnExample(ship.StatePurchased)
 	case "validateAddress":
 		return addressCheck{
 			Verdict:    "corrected",

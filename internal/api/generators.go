@@ -146,6 +146,7 @@ var sdkMethods = map[string]sdkMethod{
 	"getShipment":          {"getShipment", "shipments", "get"},
 	"voidShipment":         {"voidShipment", "shipments", "void"},
 	"duplicateShipment":    {"duplicateShipment", "shipments", "duplicate"},
+	"createReturn":         {"createReturn", "shipments", "return"},
 	"makeLabel":            {"createLabel", "labels", "create"},
 	"linkLabel":            {"createLabelLink", "labels", "createLink"},
 	"getLabelPdf":          {"getLabelPdf", "labels", "getPdf"},
@@ -259,6 +260,7 @@ var enumNames = []enumName{
 	{"PartyType", []string{"business", "consumer"}},
 	{"BillingType", []string{"sender", "recipient", "third_party"}},
 	{"ProductIdentifierType", []string{"merchant", "manufacturer", "gtin", "none"}},
+	{"ReturnBilling", []string{"purchase", "scan"}},
 	{"ErrorSource", []string{"client", "service", "carrier"}},
 }
 

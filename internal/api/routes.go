@@ -61,6 +61,7 @@ type outcome struct {
 func (s *server) table() []*route {
 	return slices.Concat(
 		s.shipmentRoutes(),
+		s.returnRoutes(),
 		s.labelRoutes(),
 		s.trackingRoutes(),
 		s.webhookRoutes(),

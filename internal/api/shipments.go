@@ -101,12 +101,17 @@ func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error
 		IdempotencyKey:    ex.Idempotency,
 	}
 
-	// A live purchase without an idempotency key is recognized by its body when
-	// it is sent again.
-	if ex.Idempotency != "" || caller.Tenant.Livemode {
-		out.Fingerprint = httpkit.Fingerprint(http.MethodPost, ex.Path, ex.JSON)
-	}
+	out.Fingerprint = fingerprintOf(ex)
 	return out, ship.InvalidFields(invalid)
+}
+
+// fingerprintOf identifies the request of a purchase. A live purchase without an
+// idempotency key is recognized by its body when it is sent again.
+func fingerprintOf(ex *httpkit.Exchange) [32]byte {
+	if ex.Idempotency == "" && !ex.Principal.Tenant.Livemode {
+		return [32]byte{}
+	}
+	return httpkit.Fingerprint(http.MethodPost, ex.Path, ex.JSON)
 }
 
 // createShipment handles POST /v1/shipments.
@@ -118,6 +123,11 @@ func (s *server) createShipment(ctx context.Context, in *createShipmentRequest) 
 	}
 
 	bought, err := s.Shipping.Buy(ctx, input)
+	return s.bought(ctx, ex, input, bought, err)
+}
+
+// bought answers a purchase with its outcome.
+func (s *server) bought(ctx context.Context, ex *httpkit.Exchange, input shipping.BuyInput, bought shipping.Bought, err error) (reply, error) {
 	if err != nil {
 		return s.refusalReply(ctx, ex, input, err)
 	}

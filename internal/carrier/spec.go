@@ -33,6 +33,10 @@ type Spec struct {
 	// OnePickupPerPlace says that booking the same pickup again does not make a
 	// second one: the carrier returns the first, or says that it exists.
 	OnePickupPerPlace bool
+	// ReturnsBilledOn says when the carrier charges for a return label: when it
+	// is bought, or when the parcel is first scanned. Empty if the carrier does
+	// not document it.
+	ReturnsBilledOn ReturnBilling
 	// Manifest says which labels a manifest covers.
 	Manifest         ManifestScope
 	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
@@ -50,6 +54,15 @@ type Spec struct {
 	// Open creates a driver from complete credentials. It does no I/O.
 	Open func(Opening) (Driver, error)
 }
+
+// ReturnBilling is when a return label is charged.
+type ReturnBilling string
+
+// When return labels are charged.
+const (
+	BilledOnPurchase ReturnBilling = "purchase"
+	BilledOnScan     ReturnBilling = "scan"
+)
 
 // An Opening is what a driver is opened with.
 type Opening struct {

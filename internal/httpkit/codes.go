@@ -47,6 +47,8 @@ var Codes = []Code{
 
 	{"idempotency_in_progress", http.StatusConflict, "Request still running", "A request with the same `Idempotency-Key` has not finished. Wait for the number of seconds in `Retry-After` and send it again."},
 	{"duplicate_order", http.StatusConflict, "Duplicate order", "A shipment for this `orderId` already exists, and `onDuplicateOrder` is `reject`."},
+	{"return_exists", http.StatusConflict, "Return exists", "The shipment already has a return that is not voided; `returnId` names it. Void it first, or send `again: true` to buy another."},
+	{"not_returnable", http.StatusConflict, "Not returnable", "The shipment cannot be returned: its label was voided or not bought, it is a return itself, or its personal data was erased. `detail` says which."},
 	{"label_not_ready", http.StatusConflict, "Label not ready", "The purchase has not finished. Wait for the number of seconds in `Retry-After` and try again."},
 	{"format_unavailable", http.StatusConflict, "Format unavailable", "The label cannot be rendered faithfully in this format, size or resolution. `detail` says what is available."},
 	{"label_quarantined", http.StatusConflict, "Label held back", "The carrier's label is damaged or contains something that could harm a printer or a viewer, so it is not served. Void the shipment and buy it again, or get the label directly from the carrier."},
@@ -126,6 +128,7 @@ var FieldCodes = [][2]string{
 	{"invalid_text", "The text contains control characters, text direction marks or invalid UTF-8."},
 	{"destination_not_allowed", "The URL does not lead to a public internet address, or the operator does not allow it."},
 	{"exclusive", "Only one of the named fields may be given."},
+	{"unsupported", "The carrier cannot do what the field asks for; `detail` says why."},
 	{"unknown_country", "The country must be a two-letter ISO 3166-1 code, such as DE."},
 	{"unknown_state", "The country has no such state."},
 	{"unknown_carrier", "The account has no such carrier."},

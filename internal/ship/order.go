@@ -14,6 +14,7 @@ type Order struct {
 	DeliverBy   Date              `json:"deliverBy,omitzero"`
 	LabelFormat string            `json:"labelFormat,omitempty"`
 	IsReturn    bool              `json:"isReturn,omitempty"`
+	ReturnOf    ShipmentID        `json:"returnOf,omitempty"` // the shipment whose parcels come back
 	Options     Options           `json:"options,omitzero"`
 	Billing     *Billing          `json:"billing,omitempty"`
 	Customs     *Customs          `json:"customs,omitempty"`

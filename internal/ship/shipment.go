@@ -21,7 +21,8 @@ type Shipment struct {
 // AnswerVersion is the version of the body that answers a creation. Shipments
 // keep theirs, so that an idempotency key repeats its answer byte for byte.
 // Version 2 added the order: addresses, parcels, customs, options, ship date.
-const AnswerVersion = 2
+// Version 3 added whether it is a return, and of which shipment.
+const AnswerVersion = 3
 
 // CreatedAt is when the shipment was created.
 func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }

@@ -87,6 +87,16 @@ func (u WeightUnit) Of(grams int64) float64 {
 	return math.Ceil(float64(grams)/per*100-1e-6) / 100
 }
 
+// exactly is a weight in the unit, to four decimals, rounded so that Grams returns
+// the same number of grams.
+func (u WeightUnit) exactly(grams int64) float64 {
+	per, ok := u.grams()
+	if !ok {
+		return float64(grams)
+	}
+	return math.Floor(float64(grams)/per*1e4+1e-6) / 1e4
+}
+
 // Format writes a limit in grams in the unit, rounded down so that it is still
 // within the limit: "149.91 lb". Without a unit it is in grams.
 func (u WeightUnit) Format(grams int64) string {

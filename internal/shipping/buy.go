@@ -99,6 +99,10 @@ func (s *Service) recallOr(ctx context.Context, in BuyInput, err error) (Bought,
 
 // prepare checks the order and ranks the offers for it.
 func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
+	if err := s.checkReturn(ctx, &in); err != nil {
+		return nil, err
+	}
+
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Now: now})
 	if err != nil {
@@ -233,9 +237,13 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 // create stores a shipment that is bought.
 func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, error) {
 	c := s.creation(b.shipment, p, b.in.IdempotencyKey, b.in.Fingerprint)
-	earlier, err := s.write(ctx, b, func(st *store.Store) (err error) {
-		c.Shipment.DuplicateOf, err = st.Create(ctx, c)
-		return err
+	earlier, err := s.write(ctx, b, func(st *store.Store) error {
+		found, err := st.Create(ctx, c)
+		if err != nil {
+			return err
+		}
+		c.Shipment.DuplicateOf = b.duplicateOf(found)
+		return recordReturn(ctx, st, c.Shipment)
 	})
 	if earlier != nil || err != nil {
 		return value(earlier), err
@@ -249,7 +257,7 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, e
 // have other shipments. If its idempotency key or, where the client wants that,
 // its order was used before, it returns the answer that follows.
 func (s *Service) write(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
-	if b.in.allowsDuplicates() {
+	if b.allowsDuplicates() {
 		return s.earlierIfTaken(ctx, b.in, write(s.store))
 	}
 	return s.writeUnlessDuplicate(ctx, b, write)
@@ -257,15 +265,19 @@ func (s *Service) write(ctx context.Context, b *buying, write func(*store.Store)
 
 // writeInTx is write in a transaction.
 func (s *Service) writeInTx(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
-	if b.in.allowsDuplicates() {
+	if b.allowsDuplicates() {
 		return s.earlierIfTaken(ctx, b.in, s.store.InTx(ctx, b.in.Tenant, write))
 	}
 	return s.writeUnlessDuplicate(ctx, b, write)
 }
 
-// writeUnlessDuplicate writes a purchase unless its order has a shipment. That
-// is decided under a lock: two requests for the order wait for each other.
+// writeUnlessDuplicate writes a purchase unless its order has a shipment, or its
+// shipment a return. That is decided under a lock: two requests for the order wait
+// for each other.
 func (s *Service) writeUnlessDuplicate(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
+	if b.isReturn() {
+		return s.writeReturn(ctx, b, write)
+	}
 	if b.in.IdempotencyKey != "" {
 		// A repeat of the request itself is not a duplicate of its order.
 		if earlier, err := s.recall(ctx, b.in); ship.KindOf(err) != ship.NotFound {
@@ -307,9 +319,10 @@ func (s *Service) earlierIfTaken(ctx context.Context, in BuyInput, err error) (*
 	return &earlier, err
 }
 
-// allowsDuplicates reports whether the order may have several shipments.
-func (in *BuyInput) allowsDuplicates() bool {
-	return in.OnDuplicate != "return" && in.OnDuplicate != "reject"
+// allowsDuplicates reports whether the order may have several shipments. Whether
+// a shipment may have several returns is always decided under a lock.
+func (b *buying) allowsDuplicates() bool {
+	return !b.isReturn() && b.in.OnDuplicate != "return" && b.in.OnDuplicate != "reject"
 }
 
 func value(b *Bought) Bought {

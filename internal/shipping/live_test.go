@@ -48,7 +48,6 @@ type liveBench struct {
 	carrier        *carrier.Carrier
 	spool          *seal.Spool
 	recoveryLogDir string
-	url            string // of the database
 }
 
 func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBench {
@@ -114,7 +113,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		c(&config)
 	}
 	quotes, service := config.open()
-	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: service, quotes: quotes}}
+	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, bench: bench{store: st, account: a, tenant: tenant, url: address, Service: service, quotes: quotes}}
 }
 
 // connectedTo are the accounts of tenants that are all connected to the carriers.

@@ -204,9 +204,13 @@ func (r *run) intend(purchase.Act) purchase.Report {
 	if r.b.in.limited() {
 		write = r.writeInTx
 	}
-	r.earlier, r.earlyErr = write(r.ctx, r.b, func(st *store.Store) (err error) {
-		r.b.shipment.DuplicateOf, err = st.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	r.earlier, r.earlyErr = write(r.ctx, r.b, func(st *store.Store) error {
+		found, err := st.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
 		if err != nil {
+			return err
+		}
+		r.b.shipment.DuplicateOf = r.b.duplicateOf(found)
+		if err := recordReturn(r.ctx, st, r.b.shipment); err != nil {
 			return err
 		}
 		return r.reserve(st)
@@ -251,7 +255,17 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 	settleAfter := r.settleAfter()
 
 	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error {
+		// While a return has failed, another one of the shipment may have been
+		// bought.
+		if r.b.isReturn() && r.b.shipment.State == ship.StateFailed {
+			if err := claimReturn(r.ctx, tx, r.b); err != nil {
+				return err
+			}
+		}
 		if err := tx.Again(r.ctx, r.b.shipment, next); err != nil {
+			return err
+		}
+		if err := recordReturn(r.ctx, tx, r.b.shipment); err != nil {
 			return err
 		}
 		return tx.Enqueue(r.ctx, settleJob(r.b.shipment.Tenant, r.b.shipment.ID), settleAfter)

@@ -32,8 +32,10 @@ type BuyInput struct {
 	// AcceptDuplicate is the live shipment of the order that somebody has seen
 	// and wants to ship beside: it alone is no reason to return or reject.
 	AcceptDuplicate ship.ShipmentID
-	IdempotencyKey  string
-	Fingerprint     [32]byte // of the request, for the idempotency key
+	// AnotherReturn allows the return of a shipment that has one already.
+	AnotherReturn  bool
+	IdempotencyKey string
+	Fingerprint    [32]byte // of the request, for the idempotency key
 }
 
 // Bought is the outcome of a purchase that did not fail.

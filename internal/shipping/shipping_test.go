@@ -29,6 +29,7 @@ type bench struct {
 	store   *store.Store
 	account ship.Account
 	tenant  ship.Tenant
+	url     string // of the database
 }
 
 func newBench(t *testing.T) bench {
@@ -65,7 +66,12 @@ func simulated(t *testing.T) (list []*carrier.Carrier) {
 // newBenchWith adds what is common to c.
 func newBenchWith(t *testing.T, c settings) bench {
 	t.Helper()
-	st := storetest.Open(t)
+	address := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: address, Connections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
 	a, err := account.New(st).Create(t.Context(), account.Settings{Name: new("Test shop")})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +88,7 @@ func newBenchWith(t *testing.T, c settings) bench {
 	c.Store, c.Accounts, c.Labels = st, carrier.Accounts{Simulated: simulated(t)}, labels
 	c.SigningKey, c.BaseURL, c.Log = []byte("test"), "http://test", slog.New(slog.DiscardHandler)
 	quotes, service := c.open()
-	return bench{Service: service, quotes: quotes, store: st, account: a, tenant: ship.Tenant{Account: a.ID}}
+	return bench{Service: service, quotes: quotes, store: st, account: a, tenant: ship.Tenant{Account: a.ID}, url: address}
 }
 
 func (b bench) input(name string) shipping.BuyInput {

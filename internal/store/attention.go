@@ -48,12 +48,17 @@ const (
 
 // notShippedSince leaves out a failed purchase whose order has another
 // shipment by now: somebody has dealt with it. A live shipment holds the order's
-// number in the directory as kind 'o'.
+// number in the directory as kind 'o'. A return is dealt with by a later return of
+// the same shipment: its order is held by the shipment that it is a return of.
 const notShippedSince = `
   AND NOT EXISTS (
     SELECT FROM shipments s
     JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'o' AND l.value = s.request ->> 'orderId'
-    WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id)`
+    WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id AND s.request ->> 'returnOf' IS NULL)
+  AND NOT EXISTS (
+    SELECT FROM shipments s
+    JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'r' AND l.value = s.request ->> 'returnOf'
+    WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id AND l.subject_id > s.id)`
 
 // sqlAttention reads indexes that hold nothing but what needs attention, and of
 // each no more than it counts.

@@ -38,7 +38,7 @@ var PersonalData = []PersonalColumns{
 	{"orphaned_labels", []string{"purchase", "message"}, DataErased, "without the texts of carriers"},
 	{"orphaned_labels", []string{"carrier", "tracking_number", "found_by", "state"}, DataIdentifier, ""},
 	{"charges", []string{"tracking_number", "kind", "carrier", "currency"}, DataIdentifier, "amounts and numbers"},
-	{"lookup_keys", []string{"kind", "value"}, DataIdentifier, "order and tracking numbers"},
+	{"lookup_keys", []string{"kind", "value"}, DataIdentifier, "order and tracking numbers, and ids of shipments that are returned"},
 	{"tracking_events", []string{"description", "raw"}, DataErased, "carriers name who signed; replaced by plain words"},
 	{"tracking_events", []string{"code", "reason", "location"}, DataIdentifier, "codes and places of scans"},
 	{"events", []string{"snapshot"}, DataErased, "texts of carriers; the rest of a body is read from the shipment"},

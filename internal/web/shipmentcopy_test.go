@@ -202,3 +202,55 @@ func TestAViewerCannotPrint(t *testing.T) {
 		}
 	}
 }
+
+// The form for a return is filled in with the way back, and buys one return: a
+// second one only when the person confirms it.
+func TestAReturnIsBoughtWithTheForm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.buy(b.owner, "4712", people[1], 2)
+	page := b.home + "/shipments/" + string(first.ID)
+	address := b.home + "/shipments/new?as=return&from=" + string(first.ID)
+
+	if text := b.send(member.Shipper, page, nil).Body.String(); !strings.Contains(text, "Create return") {
+		t.Error("the page of a shipment does not offer a return")
+	}
+	if text := b.send(member.Viewer, page, nil).Body.String(); strings.Contains(text, "Create return") {
+		t.Error("a viewer is offered a return")
+	}
+
+	form := formOn(t, b.send(member.Shipper, address, nil).Body.String(), "new")
+	if form.Get("name") != first.Order.Origin.Name || form.Get("zip") != first.Order.Origin.Zip || form.Get("order") != "4712" {
+		t.Fatalf("the form is filled in with %v", form)
+	}
+	w := b.send(member.Shipper, b.home+"/shipments", form)
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("the return is not bought: %d %s", w.Code, w.Body)
+	}
+	id := regexp.MustCompile(`shp_\w+`).FindString(w.Header().Get("Location"))
+	back, err := b.web.Shipping.Shipment(t.Context(), first.Tenant, ship.ShipmentID(id))
+	b.must(err)
+	if !back.Order.IsReturn || back.Order.ReturnOf != first.ID || back.Order.Origin != first.Order.Destination {
+		t.Errorf("the return is %+v", back.Order)
+	}
+
+	// Both pages lead to each other.
+	if text := b.send(member.Shipper, page, nil).Body.String(); !strings.Contains(text, b.home+"/shipments/"+id+`"`) {
+		t.Error("the shipment's page does not lead to its return")
+	}
+	text := b.send(member.Shipper, b.home+"/shipments/"+id, nil).Body.String()
+	if !strings.Contains(text, page+`"`) || strings.Contains(text, "Create return") {
+		t.Error("the return's page does not lead to its shipment, or offers a return of it")
+	}
+
+	form = formOn(t, b.send(member.Shipper, address, nil).Body.String(), "new")
+	w = b.send(member.Shipper, b.home+"/shipments", form)
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "already has") || !strings.Contains(w.Body.String(), "Buy another return") {
+		t.Fatalf("a second return: %d", w.Code)
+	}
+	form = formOn(t, w.Body.String(), "new")
+	form.Set("again", id)
+	if w = b.send(member.Shipper, b.home+"/shipments", form); w.Code != http.StatusSeeOther {
+		t.Errorf("a second return on purpose: %d %s", w.Code, w.Body)
+	}
+}

@@ -102,6 +102,8 @@ func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	shown.Parcels = parcelsOf(order.Parcels)
 	shown.Customs = customsOf(order.Customs)
 	shown.Options = optionsOf(order.Options)
+	shown.IsReturn = order.IsReturn
+	shown.ReturnOf = string(order.ReturnOf)
 	shown.ShipDate = string(order.ShipDate)
 	shown.TrackingPageURL = page
 	shown.VoidedAt = Time(shipment.VoidedAt)
@@ -112,6 +114,10 @@ func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 // that it was first answered with. Versions are never rendered in another way.
 func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	shown := WholeShipmentOf(shipment, base, page)
+	if shipment.Version < 3 {
+		shown.IsReturn = false
+		shown.ReturnOf = ""
+	}
 	if shipment.Version < 2 {
 		shown = ShipmentOf(shipment, base)
 	}

@@ -39,6 +39,8 @@ type Shipment struct {
 	Parcels         []Parcel `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
 	Customs         *Customs `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
 	Options         *Options `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
+	IsReturn        bool     `json:"isReturn,omitempty" doc:"Whether the parcel is a return. Not in lists and events."`
+	ReturnOf        string   `json:"returnOf,omitempty" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The shipment that the parcel is a return of. Not in lists and events."`
 	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier. Not in lists and events."`
 	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. The link ends 90 days after the delivery unless the operator has set another time; reading the shipment again then returns a new one. Not in lists and events."`
 	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier voided the label. Not in lists and events."`

@@ -244,6 +244,11 @@ func TestGo(t *testing.T) {
 		t.Errorf("shipped again: possible duplicate of %q, %v", again.PossibleDuplicateOf, err)
 	}
 
+	back, err := api.Return(t.Context(), bought.ID, client.ReturnRequest{Parcel: &client.Parcel{Weight: 1}})
+	if err != nil || !back.IsReturn || back.ReturnOf != bought.ID || len(back.Pieces) != 1 {
+		t.Errorf("the return is %+v, %v", back, err)
+	}
+
 	wrong := order
 	wrong.Destination.Zip = "0"
 	_, err = api.CreateShipment(t.Context(), wrong)

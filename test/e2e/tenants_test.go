@@ -45,6 +45,7 @@ var others = map[string]func(h holdings) (param, body string){
 	"track":             func(h holdings) (string, string) { return h.number, "" },
 	"unfollow":          func(h holdings) (string, string) { return h.tracker, "" },
 	"advanceShipment":   func(h holdings) (string, string) { return h.shipment, `{}` },
+	"createReturn":      func(h holdings) (string, string) { return h.shipment, `{}` },
 	"duplicateShipment": func(h holdings) (string, string) { return h.shipment, "" },
 
 	"createWebhook":       nil,

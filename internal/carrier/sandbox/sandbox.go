@@ -42,6 +42,7 @@ func (m *model) spec() carrier.Spec {
 		Packagings: m.packagings,
 
 		AddressCoverage: coverage,
+		ReturnsBilledOn: carrier.BilledOnPurchase,
 
 		OnePickupPerPlace: m.onePickup,
 		Manifest:          m.manifest,

@@ -21,6 +21,13 @@ func CopyAddress(f site.Frame, id ship.ShipmentID, withOrderNumber bool) string 
 	return f.To("shipments", "new") + "?" + query.Encode()
 }
 
+// ReturnAddress returns the address of the form, filled in for a return of a
+// shipment.
+func ReturnAddress(f site.Frame, id ship.ShipmentID) string {
+	query := url.Values{"from": {string(id)}, "as": {"return"}}
+	return f.To("shipments", "new") + "?" + query.Encode()
+}
+
 // showCopy answers with the form for a new shipment, filled in from the one
 // that the address names. Nothing is bought until the form is sent.
 func showCopy(v *site.Visit) error {
@@ -33,11 +40,18 @@ func showCopy(v *site.Visit) error {
 		return err
 	}
 
-	values := orderValues(shipment.Order)
-	values.Set("from", string(id))
-	if v.Query("as") == "copy" {
+	var values url.Values
+	switch v.Query("as") {
+	case "return":
+		values = orderValues(shipment.ReturnOrder())
+		values.Set("return", "1")
+	case "copy":
+		values = orderValues(shipment.Order)
 		values.Del("order")
+	default:
+		values = orderValues(shipment.Order)
 	}
+	values.Set("from", string(id))
 
 	// The form is read as if it had been sent, so what it shows and what it
 	// would buy cannot differ.

@@ -40,6 +40,7 @@ func ReadForm(v *site.Visit) Form {
 		Countries: parts.CountryChoices(),
 		Once:      cmp.Or(v.Form("once"), parts.NewPurchaseKey()),
 		From:      v.Form("from"),
+		Return:    v.Form("return") != "",
 		Insured:   amountForm{v.Form("insured"), cmp.Or(v.Form("insuredCurrency"), v.Who.Account.Currency)},
 		Chosen:    v.Query("chosen"),
 	}
@@ -180,7 +181,8 @@ func (p Form) crossesBorder(v *site.Visit) bool {
 }
 
 // keepUnshown copies from the earlier shipment what the form does not show: the
-// origin, who pays the carrier, metadata, and whether it is a return.
+// origin, who pays the carrier, metadata, and whether it is a return. In the form
+// for a return, the parcels come from where the earlier shipment went.
 func keepUnshown(v *site.Visit, page *Form) {
 	id, ok := ship.ParseShipmentID(page.From)
 	if !ok {
@@ -191,10 +193,20 @@ func keepUnshown(v *site.Visit, page *Form) {
 		return // the parcel is sent from the account's own address then
 	}
 
+	if page.Return {
+		back := earlier.ReturnOrder()
+		page.Order.Origin = back.Origin
+		page.Order.Metadata = back.Metadata
+		page.Order.IsReturn = true
+		page.Order.ReturnOf = back.ReturnOf
+		return
+	}
+
 	page.Order.Origin = earlier.Order.Origin
 	page.Order.Billing = earlier.Order.Billing
 	page.Order.Metadata = earlier.Order.Metadata
 	page.Order.IsReturn = earlier.Order.IsReturn
+	page.Order.ReturnOf = earlier.Order.ReturnOf
 }
 
 // boxChoices lists the saved boxes with their sides.

@@ -26,6 +26,7 @@ type Form struct {
 	Order   ship.Order // what the form says, as the service takes it
 	Once    string     // identifies the purchase: a second click is the same one
 	From    string     // the shipment that the form is a copy of, if it is one
+	Return  bool       // it is filled in for the return of that shipment
 	Then    string     // what follows the purchase once a question is answered
 	Parcels []parcelForm
 	Insured amountForm
@@ -50,6 +51,9 @@ type Form struct {
 	NoCarrier  bool           // no carrier is connected in the mode
 	Last       *ship.Shipment // the one that was just bought and printed
 }
+
+// isReturn reports whether the form brings back the parcels of a shipment.
+func (p Form) isReturn() bool { return p.Order.ReturnOf != "" }
 
 // getForm handles GET /app/{account}/{mode}/shipments/new: an empty form,
 // or one filled in from an earlier shipment.
@@ -141,6 +145,11 @@ func buyShipment(v *site.Visit) error {
 	if id, ok := ship.ParseShipmentID(v.Form("again")); ok {
 		in.AcceptDuplicate = id
 	}
+	if page.isReturn() {
+		// The order has a shipment, or there would be nothing to return.
+		in.OnDuplicate = "allow"
+		in.AnotherReturn = in.AcceptDuplicate != ""
+	}
 
 	bought, err := v.Shipping.Buy(v.Context(), in)
 	if err != nil {
@@ -179,7 +188,7 @@ func notBought(v *site.Visit, page Form, err error) error {
 	page.Chosen = chosenOffer(v)
 	page.Explain(problems)
 
-	if ship.CodeOf(err) == "duplicate_order" {
+	if code := ship.CodeOf(err); code == "duplicate_order" || code == "return_exists" {
 		page.Then = v.Form("then")
 		if err := findEarlier(v, &page, err); err != nil {
 			return err
@@ -189,10 +198,14 @@ func notBought(v *site.Visit, page Form, err error) error {
 	return showForm(v, http.StatusUnprocessableEntity, page)
 }
 
-// findEarlier adds to the form the shipment that its order already has.
+// findEarlier adds to the form the shipment that its order already has, or the
+// return that its shipment has.
 func findEarlier(v *site.Visit, page *Form, duplicate error) error {
 	coded, _ := errors.AsType[*ship.Error](duplicate)
 	text, _ := coded.Details["possibleDuplicateOf"].(string)
+	if page.isReturn() {
+		text, _ = coded.Details["returnId"].(string)
+	}
 	page.EarlierID = ship.ShipmentID(text)
 
 	// The ID is known even while the shipment itself cannot be read yet.

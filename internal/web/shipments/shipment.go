@@ -33,6 +33,7 @@ type shipmentView struct {
 	Page     string                     // address of the public tracking page; "" while there is none
 	Told     []webhook.EventDeliveries  // its events, and their deliveries
 	Hooks    map[ship.EndpointID]string // the endpoints' URLs without the scheme
+	Returns  []ship.ShipmentID          // that bring its parcels back, newest first
 }
 
 // HasLabel reports whether there is a label to show.
@@ -65,6 +66,11 @@ func (p shipmentView) MayVoid() bool {
 // MayAdvance reports whether the sandbox can move the parcel on.
 func (p shipmentView) MayAdvance() bool {
 	return !p.Tenant.Livemode && p.State == ship.StatePurchased && p.Progress.Status != ship.Delivered
+}
+
+// MayReturn reports whether the parcels can come back.
+func (p shipmentView) MayReturn() bool {
+	return p.State == ship.StatePurchased && !p.Order.IsReturn && !p.IsErased
 }
 
 // Why explains the choice of carrier and service.
@@ -105,6 +111,10 @@ func shipmentOf(v *site.Visit) (shipmentView, error) {
 			return page, err
 		}
 		page.Failure = parts.FailureReason(failures[id])
+	}
+
+	if page.Returns, err = v.Shipping.Returns(v.Context(), v.Tenant(), id); err != nil {
+		return page, err
 	}
 
 	page.Names = offers.ServicesOf(v)

@@ -320,7 +320,7 @@ func shipmentDetail(f site.Frame, p shipmentView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = factsCard(p).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = factsCard(f, p).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
