@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
-	{"quoting", "addresscheck", "store/storetest"},
+	{"quoting", "addresscheck", "inquiry", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy"}, // services know no driver
 	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},

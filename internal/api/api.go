@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -38,6 +39,7 @@ type Config struct {
 	Rules     *rulebook.Service
 	Privacy   *privacy.Service
 	Addresses *addresscheck.Service
+	Inquiry   *inquiry.Service
 	Box       *seal.Box      // seals stored answers that hold secrets
 	Heavy     *budget.Budget // memory for large bodies; nil sets no limit
 

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
@@ -95,6 +96,7 @@ func (c *contract) wire(w wiring) {
 	sellers := carrier.Accounts{Simulated: carriers}
 	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules)})
 	w.api.Addresses = addresscheck.New(addresscheck.Config{Store: c.store, Accounts: sellers, Key: []byte(contractSecret), Log: w.api.Log})
+	w.api.Inquiry = inquiry.New(sellers)
 	c.shipping = shipping.New(shipping.Config{
 		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Addresses: w.api.Addresses, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})

@@ -113,7 +113,7 @@ func (d *document) tidy() {
 		}
 
 		// The handler answers with a file, of which the table has no type.
-		if op.text("operationId") == "getDocument" {
+		if id := op.text("operationId"); id == "getDocument" || id == "getProofOfDelivery" {
 			content := &object{}
 			content.set(label.PDF.ContentType(), fileContent())
 			op.child("responses", "200").set("content", content)

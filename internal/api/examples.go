@@ -28,6 +28,13 @@ var requestExamples = withRouting(map[string]any{
 		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
 		"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
 	}`),
+	"estimateLandedCost": json.RawMessage(`{
+		"destination": {"zip": "10117", "country": "DE"},
+		"parcel": {"weight": 2.1},
+		"customs": {"contentsType": "merchandise", "items": [
+			{"description": "Cotton shirt", "quantity": 2, "value": {"amount": "20.00", "currency": "USD"}, "hsCode": "610910", "originCountry": "PT"}
+		]}
+	}`),
 	"createReturn": json.RawMessage(`{"parcel": {"weight": 2.1}}`),
 	"validateAddress": json.RawMessage(`{
 		"address": {"address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78702", "country": "US"}
@@ -209,6 +216,32 @@ func responseExample(id string, status int) any {
 			return returnExample(ship.StatePurchasing)
 		}
 		return returnExample(ship.StatePurchased)
+	case "listServicePoints":
+		return servicePoints{
+			Errors: []rateError{},
+			Points: []servicePoint{{
+				ID:        "U12345678",
+				Carrier:   "ups",
+				Name:      "The UPS Store",
+				Address:   checkedAddress{Address1: "815 Brazos St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
+				Distance:  &pointDistance{Value: 850, Unit: "m"},
+				Abilities: []string{"collect", "hand_in"},
+				Hours:     []pointHours{{Day: "monday", Open: "09:00", Close: "18:30"}},
+			}},
+		}
+	case "estimateLandedCost":
+		return landedCost{
+			Errors: []rateError{},
+			Estimates: []dutyEstimate{{
+				Carrier: "dhl_express",
+				Charges: []landedCharge{
+					{Type: "duty", Name: "Duty", Item: new(0), Amount: wire.Money{Amount: "4.80", Currency: "USD"}},
+					{Type: "tax", Name: "VAT", Item: new(0), Amount: wire.Money{Amount: "8.51", Currency: "USD"}},
+					{Type: "fee", Name: "Disbursement", Amount: wire.Money{Amount: "15.00", Currency: "EUR"}},
+				},
+				Messages: []string{},
+			}},
+		}
 	case "validateAddress":
 		return addressCheck{
 			Verdict:    "corrected",

@@ -74,7 +74,7 @@ type documentRequest struct {
 
 // documentTypes are the media types of the formats in which carriers issue
 // documents.
-var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}
+var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif", "jpg": "image/jpeg"}
 
 // getDocument handles GET /v1/shipments/{id}/documents/{number}.
 func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, error) {
@@ -87,6 +87,11 @@ func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, e
 		return reply{}, err
 	}
 
+	return documentReply(id, doc), nil
+}
+
+// documentReply answers with a document.
+func documentReply(id ship.ShipmentID, doc ship.Document) reply {
 	// The bytes come from the carrier. A format that is not expected is not
 	// given a type that a browser would run or render.
 	kind, known := documentTypes[doc.Format]
@@ -96,7 +101,7 @@ func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, e
 
 	name := string(id) + "-" + doc.Type + "." + doc.Format
 	return reply{status: http.StatusOK, kind: kind, body: doc.Data}.
-		with("Content-Disposition", `inline; filename="`+name+`"`), nil
+		with("Content-Disposition", `inline; filename="`+name+`"`)
 }
 
 // labelInput is the body of POST /v1/shipments/{id}/label.

@@ -221,16 +221,21 @@ func ratesOf(quotes quoting.Quotes, unit ship.WeightUnit) rates {
 	}
 
 	for i, failure := range quotes.Errors {
-		out.Errors[i] = rateError{
-			Carrier:        failure.Carrier,
-			Code:           failure.Code,
-			Message:        failure.Message,
-			Retryable:      failure.Retryable,
-			DurationMs:     failure.Duration.Milliseconds(),
-			Errors:         httpkit.FieldProblems(failure.Fields),
-			CarrierCode:    failure.Refusal.Code,
-			CarrierMessage: failure.Refusal.Message,
-		}
+		out.Errors[i] = rateErrorOf(failure)
 	}
 	return out
+}
+
+// rateErrorOf returns a carrier's failure as clients see it.
+func rateErrorOf(failure quoting.QuoteError) rateError {
+	return rateError{
+		Carrier:        failure.Carrier,
+		Code:           failure.Code,
+		Message:        failure.Message,
+		Retryable:      failure.Retryable,
+		DurationMs:     failure.Duration.Milliseconds(),
+		Errors:         httpkit.FieldProblems(failure.Fields),
+		CarrierCode:    failure.Refusal.Code,
+		CarrierMessage: failure.Refusal.Message,
+	}
 }

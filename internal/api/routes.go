@@ -62,6 +62,9 @@ func (s *server) table() []*route {
 	return slices.Concat(
 		s.shipmentRoutes(),
 		s.returnRoutes(),
+		s.proofRoutes(),
+		s.pointRoutes(),
+		s.dutyRoutes(),
 		s.labelRoutes(),
 		s.trackingRoutes(),
 		s.webhookRoutes(),

@@ -28,6 +28,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
@@ -47,6 +48,7 @@ type services struct {
 	account   *account.Service
 	quoting   *quoting.Service
 	addresses *addresscheck.Service
+	inquiry   *inquiry.Service
 	shipping  *shipping.Service
 	tracking  *tracking.Service
 	webhook   *webhook.Service
@@ -196,6 +198,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		account:   accounts,
 		quoting:   quotes,
 		addresses: addresses,
+		inquiry:   inquiry.New(sellers),
 		shipping:  buying,
 		rules:     rules,
 		journal:   records,
@@ -359,6 +362,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Rules:          a.services.rules,
 		Privacy:        a.services.privacy,
 		Addresses:      a.services.addresses,
+		Inquiry:        a.services.inquiry,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
 		BaseURL:        a.baseURL,

@@ -34,6 +34,7 @@ var Codes = []Code{
 	{"tracker_not_found", http.StatusNotFound, "Tracker not found", "There is no such tracker, or it belongs to another account or mode."},
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment or tracker in the account has this number. Start tracking it with `POST /v1/trackers`."},
 
+	{"proof_not_available", http.StatusNotFound, "No proof of delivery", "The parcel is not delivered yet, its carrier does not offer proofs of delivery or has none of it, or the personal data of the shipment was erased. `detail` says which."},
 	{"export_not_found", http.StatusNotFound, "Export not found", "There is no such export in this account and mode."},
 	{"erasure_not_found", http.StatusNotFound, "Erasure not found", "There is no such erasure in this account and mode."},
 	{"webhook_not_found", http.StatusNotFound, "Webhook not found", "There is no such webhook, or it belongs to another account or mode."},
