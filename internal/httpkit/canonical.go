@@ -16,14 +16,14 @@ func Fingerprint(method, path string, body *Document) [32]byte {
 	buf = append(buf, path...)
 	buf = append(buf, '\n')
 	if body != nil {
-		buf = body.canonical(buf)
+		buf = body.AppendCanonical(buf)
 	}
 	return sha256.Sum256(buf)
 }
 
-// canonical appends the text with sorted names, no space and one way to write
-// each string. Numbers stay as written.
-func (t *Document) canonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
+// AppendCanonical appends the text with sorted names, no space and one way to
+// write each string. Numbers stay as written.
+func (t *Document) AppendCanonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
 
 func (t *Document) canonicalValue(dst []byte, i int) []byte {
 	node := &t.nodes[i]

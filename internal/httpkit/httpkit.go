@@ -26,6 +26,7 @@ type Exchange struct {
 	Holder    ship.Tenant       // whose link the caller holds, once it was accepted
 	Body      []byte            // of the request, once read
 	JSON      *Document         // the body, once parsed
+	List      *ListReader       // the body, if it is a list that the handler reads
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 
