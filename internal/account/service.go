@@ -127,15 +127,45 @@ func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr)
 // refusal returns why the key may not be used from the address now; nil if it
 // may. Whoever sends it has the whole key, and may know what became of it.
 func (in signedIn) refusal(from netip.Addr) error {
-	switch key := in.key; {
+	if err := ended(in.key); err != nil {
+		return err
+	}
+	if !allowed(in.key.Networks, from) {
+		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from the IP address %s", from)
+	}
+	return nil
+}
+
+// ended returns why the key may no longer be used; nil if it may.
+func ended(key store.KeyRow) error {
+	switch {
 	case !key.RevokedAt.IsZero():
 		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key was revoked at %s", key.RevokedAt.UTC().Format(time.RFC3339))
 	case !key.ExpiresAt.IsZero() && time.Now().After(key.ExpiresAt):
 		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key expired at %s", key.ExpiresAt.UTC().Format(time.RFC3339))
-	case !allowed(key.Networks, from):
-		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from the IP address %s", from)
 	}
 	return nil
+}
+
+// LimitOfKey returns what the key may spend in a day, for a purchase that goes
+// on in the background after the key was used. A key that has ended since, or
+// that may not buy, is an error as it is for a request.
+func (s *Service) LimitOfKey(ctx context.Context, account ship.AccountID, id ship.KeyID) (ship.Money, error) {
+	key, err := s.store.Key(ctx, account, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return ship.Money{}, ship.Coded(ship.Forbidden, "invalid_api_key", "the API key no longer exists")
+	}
+	if err != nil {
+		return ship.Money{}, err
+	}
+
+	if err := ended(key); err != nil {
+		return ship.Money{}, err
+	}
+	if !(Principal{Scopes: key.Scopes}).Can("shipments:write") {
+		return ship.Money{}, ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope shipments:write")
+	}
+	return key.DailyLimit, nil
 }
 
 func errInvalidKey() error {
@@ -194,6 +224,12 @@ func (s *Service) OnceByKey(ctx context.Context, t ship.Tenant, key string, fing
 		return answer, false, s.store.KeepAnswer(ctx, t, key, fingerprint, answer)
 	}
 	return answer, false, s.store.FreeKey(ctx, t, key)
+}
+
+// StoredAnswer returns the answer of a request that keeps its idempotency key
+// itself, if the key was used before.
+func (s *Service) StoredAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte) (ship.Answer, error) {
+	return s.storedAnswer(ctx, t, key, fingerprint)
 }
 
 // storedAnswer returns the answer that the key repeats.

@@ -38,34 +38,47 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, q
 				Tenant:    request.Tenant,
 				Account:   request.Account,
 				Order:     request.Order,
-				OneParcel: len(request.Order.Parcels) == 1,
+				OneParcel: request.OneParcel,
 				Carrier:   request.Carrier,
 				Service:   request.Service,
 			})
 		},
 
 		Purchase: func(ctx context.Context, request batch.Request) (ship.Shipment, error) {
-			// The limit is read for every line: an owner may change it meanwhile.
-			limit, err := st.DailyLimit(ctx, request.Tenant.Account, request.Buyer)
+			limit, err := limitOf(ctx, st, accounts, request)
 			if err != nil {
 				return ship.Shipment{}, err
 			}
 			bought, err := buying.Buy(ctx, shipping.BuyInput{
-				Tenant:          request.Tenant,
-				Account:         request.Account,
-				Person:          request.Buyer,
-				DailyLimit:      limit,
-				Order:           request.Order,
-				OneParcel:       len(request.Order.Parcels) == 1,
-				Carrier:         request.Carrier,
-				Service:         request.Service,
-				MaxAmount:       request.Limit,
-				OnDuplicate:     "reject",
-				IdempotencyKey:  request.Key,
-				Fingerprint:     request.Fingerprint,
-				AcceptDuplicate: request.AcceptDuplicate,
+				Tenant:            request.Tenant,
+				Account:           request.Account,
+				Key:               request.APIKey,
+				Person:            request.Buyer,
+				DailyLimit:        limit,
+				Order:             request.Order,
+				OneParcel:         request.OneParcel,
+				Carrier:           request.Carrier,
+				Service:           request.Service,
+				Connection:        request.Connection,
+				RateID:            request.RateID,
+				MaxAmount:         request.Limit,
+				OnDuplicate:       request.OnDuplicate,
+				AddressValidation: shipping.AddressValidation(request.AddressValidation),
+				IdempotencyKey:    request.Key,
+				Fingerprint:       request.Fingerprint,
+				AcceptDuplicate:   request.AcceptDuplicate,
 			})
 			return bought.Shipment, err
 		},
 	})
+}
+
+// limitOf returns what the spender of a line may spend in a day: the API key
+// that the batch came with, or the person who buys it. It is read for every
+// line, because an owner may change it meanwhile or revoke the key.
+func limitOf(ctx context.Context, st *store.Store, accounts *account.Service, request batch.Request) (ship.Money, error) {
+	if request.APIKey != "" {
+		return accounts.LimitOfKey(ctx, request.Tenant.Account, request.APIKey)
+	}
+	return st.DailyLimit(ctx, request.Tenant.Account, request.Buyer)
 }

@@ -318,7 +318,7 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 	w.exec(`UPDATE carrier_exchanges SET url = url || '?to=Quetzal', error = 'Quetzal' WHERE shipment_id = $1`, id)
 	w.exec(`UPDATE api_requests SET problem = convert_to('{"detail":"77 Quetzal Street"}', 'UTF8'), idempotency_key = '` + canaryEmail + `' WHERE path LIKE '%@%'`)
 	w.exec(`UPDATE webhook_attempts SET error = 'no route to quetzalina@kanari.example'`)
-	w.exec(`UPDATE batch_rows SET errors = '[{"field":"name","detail":"Quetzalina is too long"}]' WHERE row_number < 3`)
+	w.exec(`UPDATE batch_rows SET errors = '[{"field":"name","detail":"Quetzalina is too long"}]', request = '{"order":{"destination":{"name":"Quetzalina"}}}' WHERE row_number < 3`)
 	w.exec(`UPDATE pushes SET headers = '{"X-Note":["Quetzal"]}'`)
 	w.exec(`UPDATE documents SET data = data || convert_to('invoice to Quetzalina', 'UTF8')`)
 

@@ -1,7 +1,8 @@
-// Package batch buys many orders from one file: it reads CSV, recognizes its
-// columns, validates its lines, asks for rates, and buys each line once. It is
-// a service beside shipping, whose operations it is given as functions: it
-// calls no carrier itself, and knows nothing about pages.
+// Package batch buys many orders together. From a file it reads CSV, recognizes
+// its columns, validates its lines, asks for rates, and buys each line once when
+// a person says so. A batch that came by the API has its requests already and is
+// bought at once. It is a service beside shipping, whose operations it is given
+// as functions: it calls no carrier itself, and knows nothing about pages.
 package batch
 
 import (
@@ -53,7 +54,19 @@ type Request struct {
 	Limit       ship.Money    // the most that it may cost
 	Key         string        // idempotency key of the purchase
 	Buyer       ship.PersonID // who buys; their daily limit applies
+	APIKey      ship.KeyID    // that buys instead of a person
 	Fingerprint [32]byte
+	OneParcel   bool
+
+	// OnDuplicate is what becomes of an order that has a shipment: "allow",
+	// "return" or "reject".
+	OnDuplicate string
+
+	// What only lines that came by the API can ask for.
+	Connection        ship.ConnectionID
+	RateID            string
+	AddressValidation string
+
 	// AcceptDuplicate is the live shipment of the order that a person saw and
 	// wants to ship beside; "" for none.
 	AcceptDuplicate ship.ShipmentID
@@ -69,10 +82,11 @@ type Config struct {
 	// Quote returns the offer of the carrier that the line names, else the one
 	// that the account's rules choose.
 	Quote func(context.Context, Request) (ship.Rate, error)
-	// Purchase buys the order in the same way, once under its key, and not if
-	// the order has a shipment already, other than the accepted one. A shipment
-	// that is not settled is not bought yet.
-	Purchase  func(context.Context, Request) (ship.Shipment, error)
+	// Purchase buys the order in the same way, once under its key. An order that
+	// has a shipment already, other than the accepted one, is treated as
+	// OnDuplicate says. A shipment that is not settled is not bought yet.
+	Purchase func(context.Context, Request) (ship.Shipment, error)
+
 	Retention time.Duration // after this long files are deleted
 	Log       *slog.Logger
 }
@@ -83,7 +97,7 @@ type Service struct{ Config }
 // New returns a service.
 func New(c Config) *Service { return &Service{c} }
 
-// A Batch is a file of orders.
+// A Batch is a file of orders, or a request of the API.
 type Batch struct {
 	store.Batch
 	ColumnMapping ColumnMapping
@@ -96,6 +110,8 @@ type Tally struct {
 	Costs []ship.Money   // of the lines that are rated, one amount a currency
 	Open  []ship.Money   // for those that are pending: it may have been spent
 	Paid  []ship.Money   // for those that are bought
+
+	Reviews int // lines that are pending and whose purchase needs review
 }
 
 // Total is how many lines there are.
@@ -170,9 +186,11 @@ func (s *Service) withTallies(ctx context.Context, t ship.Tenant, stored []store
 	if err != nil {
 		return nil, err
 	}
+	hasPending := false
 	for _, group := range tallies {
 		tally := &list[index[group.Batch]].Tally
 		tally.Rows[group.State] += group.Rows
+		hasPending = hasPending || group.State == RowPending
 
 		cost := ship.Money{Minor: group.Minor, Currency: group.Currency}
 		switch {
@@ -185,7 +203,15 @@ func (s *Service) withTallies(ctx context.Context, t ship.Tenant, stored []store
 			tally.Paid = addMoney(tally.Paid, cost)
 		}
 	}
-	return list, nil
+
+	if !hasPending {
+		return list, nil
+	}
+	reviews, err := s.Store.BatchReviews(ctx, t, ids)
+	for id, lines := range reviews {
+		list[index[id]].Tally.Reviews = lines
+	}
+	return list, err
 }
 
 // addMoney adds an amount to the sum of its currency.
@@ -247,6 +273,9 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, mea
 	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
 		return err
+	}
+	if batch.ByAPI() {
+		return errByAPI
 	}
 	if err := meaning.check(len(batch.Header)); err != nil {
 		return err

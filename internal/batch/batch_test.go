@@ -87,9 +87,16 @@ func (b *bench) begin() {
 			return b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
+			var limit ship.Money
+			if r.APIKey != "" {
+				var err error
+				if limit, err = b.accounts.LimitOfKey(ctx, r.Tenant.Account, r.APIKey); err != nil {
+					return ship.Shipment{}, err
+				}
+			}
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service,
-				MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
+				Tenant: r.Tenant, Account: r.Account, Key: r.APIKey, DailyLimit: limit, Order: r.Order, OneParcel: r.OneParcel, Carrier: r.Carrier, Service: r.Service,
+				MaxAmount: r.Limit, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {
 				return ship.Shipment{}, errors.New("the line is cut")

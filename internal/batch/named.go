@@ -43,11 +43,17 @@ func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning ColumnMa
 // problems with it.
 func (r reader) request(cells []string) (Request, []Problem) {
 	line := line{values: r.meaning.Values(cells)}
-	request := Request{Tenant: r.tenant, Account: r.account, Order: line.order(r.account)}
+	request := Request{
+		Tenant:      r.tenant,
+		Account:     r.account,
+		Order:       line.order(r.account),
+		OnDuplicate: "reject",
+	}
+	request.OneParcel = len(request.Order.Parcels) == 1
 	line.check(request.Order, ship.Normalizing{
 		Tenant:    r.tenant,
 		Account:   r.account,
-		OneParcel: len(request.Order.Parcels) == 1,
+		OneParcel: request.OneParcel,
 		Now:       time.Now().UTC(),
 	})
 	request.Carrier, request.Service = line.carrierAndService(r.carriers)

@@ -21,6 +21,12 @@ type Problem struct {
 	// and wants the order shipped again.
 	Shipment ship.ShipmentID `json:"shipment,omitempty"`
 	Accepted bool            `json:"accepted,omitempty"`
+
+	// What programs act on: the place in the line's request and the code of what
+	// is wrong there, and the code of the error that the problem is a part of.
+	Pointer string `json:"pointer,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // check refuses a meaning under which no line could be bought.

@@ -175,6 +175,9 @@ func (s *Service) editableRow(ctx context.Context, t ship.Tenant, id ship.BatchI
 	if err != nil {
 		return batch, Row{}, err
 	}
+	if batch.ByAPI() {
+		return batch, Row{}, errByAPI
+	}
 	row, err := s.Row(ctx, t, id, number)
 	if err == nil && (!row.CanFix() || batch.State == Buying) {
 		err = errBusy
@@ -251,8 +254,12 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 
 // Retry has the lines that no carrier sold rated again.
 func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
-	if _, err := s.Store.Batch(ctx, t, id); err != nil {
+	stored, err := s.Store.Batch(ctx, t, id)
+	if err != nil {
 		return notFound(err)
+	}
+	if (Batch{Batch: stored}).ByAPI() {
+		return errByAPI
 	}
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
 		if err := startWork(ctx, tx, t, id, Rating, Ready, Done); err != nil {

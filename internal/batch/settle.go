@@ -16,15 +16,35 @@ const (
 	maxSettleDelay = 10 * time.Minute
 )
 
+// settlePage is how many pending lines are read together.
+const settlePage = 500
+
 // settle records the outcomes of the lines that are pending. What it returns
 // beside the error is after how long to check again; zero when none is left.
 // The shipments settle by themselves: this only reads them.
-func (s *Service) settle(ctx context.Context, batch Batch) (time.Duration, error) {
-	rows, err := s.Store.BatchRows(ctx, batch.Tenant, batch.ID, 0, MaxRows, RowPending)
-	if err != nil || len(rows) == 0 {
-		return 0, err
-	}
+func (s *Service) settle(ctx context.Context, batch Batch) (again time.Duration, err error) {
+	for after := 0; ; {
+		rows, err := s.Store.BatchRows(ctx, batch.Tenant, batch.ID, after, settlePage, RowPending)
+		if err != nil || len(rows) == 0 {
+			return again, err
+		}
+		after = rows[len(rows)-1].Number
 
+		wait, err := s.settleRows(ctx, batch, rows)
+		if err != nil {
+			return 0, err
+		}
+
+		// The newest of the pending lines says how soon to check again.
+		if again == 0 || wait > 0 && wait < again {
+			again = wait
+		}
+	}
+}
+
+// settleRows records the outcomes of some lines. What it returns beside the
+// error is after how long to check again; zero if all are settled.
+func (s *Service) settleRows(ctx context.Context, batch Batch, rows []store.BatchRow) (time.Duration, error) {
 	ids := make([]ship.ShipmentID, len(rows))
 	for i, row := range rows {
 		ids[i] = row.Shipment
@@ -48,7 +68,6 @@ func (s *Service) settle(ctx context.Context, batch Batch) (time.Duration, error
 		case settled:
 			changed = append(changed, store.ChangedRow{BatchRow: row, Was: row.Revision})
 		default:
-			// The newest of the pending lines says how soon to check again.
 			age := time.Since(row.Shipment.Raw().Time())
 			again = min(again, max(age/4, minSettleDelay))
 		}
@@ -78,7 +97,7 @@ func (s *Service) settleRow(ctx context.Context, batch Batch, row *store.BatchRo
 	}
 
 	row.State = RowFailed
-	row.Problems = encodeProblems([]Problem{{Detail: why}})
+	row.Problems = encodeProblems([]Problem{{Detail: why, Reason: "carrier_rejected"}})
 	row.Shipment = ""
 	row.Tries = 0
 	return true, nil

@@ -12,7 +12,12 @@ import (
 
 // shippedProblem is the problem with a line whose order has a live shipment.
 func shippedProblem(existing ship.ShipmentID) Problem {
-	return Problem{Field: "order", Detail: "this order has already been shipped", Shipment: existing}
+	return Problem{
+		Field:    "order",
+		Detail:   "this order has already been shipped",
+		Shipment: existing,
+		Reason:   "duplicate_order",
+	}
 }
 
 // ShippedBefore returns the live shipments that orders of the batch have

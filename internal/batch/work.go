@@ -179,30 +179,25 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 // buyRow buys the line. It returns an error only if the outcome is not known:
 // then the line stays, and the same purchase is requested again.
 func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *store.BatchRow) error {
-	request, problems := reader.request(row.Cells)
+	key := fmt.Sprintf("batch-%s-%d-%d", batch.ID, row.Number, row.Revision)
+	request, problems := reader.purchase(batch, *row)
 	if len(problems) > 0 {
-		row.State = RowFailed
-		row.Problems = replaceProblems(row.Problems, problems)
-		return nil
+		return s.failRow(ctx, batch, key, row, problems)
 	}
 
 	// The key alone identifies the purchase: the line changes only with its
 	// revision, and what the account adds to it must not make it another
 	// purchase. So the fingerprint is that of the key.
-	request.Key = fmt.Sprintf("batch-%s-%d-%d", batch.ID, row.Number, row.Revision)
-	request.Fingerprint = sha256.Sum256([]byte(request.Key))
-	request.Limit = row.Price
+	request.Key = key
+	request.Fingerprint = sha256.Sum256([]byte(key))
 	request.Buyer = batch.BoughtBy
-	request.Order.LabelFormat = batch.Format
+	request.APIKey = batch.APIKey
 	request.AcceptDuplicate = acceptedDuplicate(row.Problems)
 
 	shipment, err := s.Purchase(ctx, request)
 	switch {
 	case err == nil:
-		row.State = RowPending
-		row.Problems = nil
-		row.Shipment = shipment.ID
-		markBought(row, shipment)
+		markAsked(row, shipment)
 
 	case ship.CodeOf(err) == "idempotency_in_progress":
 		// Another run of the job is buying the line right now.
@@ -214,11 +209,67 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 		return err
 
 	default:
-		row.State = RowFailed
-		row.Problems = replaceProblems(row.Problems, purchaseProblems(err))
-		row.Tries = 0
+		return s.failRow(ctx, batch, key, row, purchaseProblems(batch, err))
 	}
 	return nil
+}
+
+// purchase is the purchase of a line. A line of a file costs at most what was
+// shown, and is printed as its batch.
+func (r reader) purchase(batch Batch, row store.BatchRow) (Request, []Problem) {
+	if batch.ByAPI() {
+		return r.requestByAPI(row)
+	}
+	request, problems := r.request(row.Cells)
+	request.Limit = row.Price
+	request.Order.LabelFormat = batch.Format
+	return request, problems
+}
+
+// failRow marks a line as not bought, unless it was: a process that died after
+// the purchase left the line as it was, and by now the same request may be
+// refused, because a date has passed or a key was revoked.
+func (s *Service) failRow(ctx context.Context, batch Batch, key string, row *store.BatchRow, problems []Problem) error {
+	earlier, err := s.boughtUnder(ctx, batch.Tenant, key)
+	if err != nil {
+		return err
+	}
+	if earlier.ID != "" && earlier.State != ship.StateFailed {
+		markAsked(row, earlier)
+		return nil
+	}
+
+	row.State = RowFailed
+	row.Problems = replaceProblems(row.Problems, problems)
+	row.Tries = 0
+	return nil
+}
+
+// boughtUnder returns the shipment of an idempotency key; one without an id if
+// the key was not used.
+func (s *Service) boughtUnder(ctx context.Context, t ship.Tenant, key string) (ship.Shipment, error) {
+	record, err := s.Store.IdempotencyRecord(ctx, t, key)
+	if ship.KindOf(err) == ship.NotFound || err == nil && record.Shipment == "" {
+		return ship.Shipment{}, nil
+	}
+	if err != nil {
+		return ship.Shipment{}, err
+	}
+
+	list, err := s.Store.ShipmentsByID(ctx, t, []ship.ShipmentID{record.Shipment})
+	if err != nil || len(list) == 0 {
+		return ship.Shipment{}, err
+	}
+	return list[0], nil
+}
+
+// markAsked records the shipment of a line: bought, or pending until its outcome
+// is known.
+func markAsked(row *store.BatchRow, shipment ship.Shipment) {
+	row.State = RowPending
+	row.Problems = nil
+	row.Shipment = shipment.ID
+	markBought(row, shipment)
 }
 
 // isTransient reports whether the same request may succeed in a moment.
@@ -231,31 +282,31 @@ func isTransient(err error) bool {
 func problemsOf(err error) []Problem {
 	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
-		return []Problem{{Detail: "an internal error occurred: try the line again"}}
+		return []Problem{{Detail: "an internal error occurred: try the line again", Reason: "internal_error"}}
 	}
 
-	var problems []Problem
-	for _, e := range refused.Fields {
-		problems = append(problems, Problem{Field: fieldOf(e.Pointer), Detail: advice(e)})
-	}
-	switch {
-	case len(problems) > 0:
+	reason := ship.CodeOf(err)
+	if problems := fieldProblems(refused.Fields, cmp.Or(reason, "validation_failed")); len(problems) > 0 {
 		return problems
-	case isTransient(err):
-		return []Problem{{Detail: "no carrier could be reached, and nothing was bought: try the line again later"}}
 	}
-	return []Problem{{Detail: cmp.Or(refused.Refusal.Message, refused.Message)}}
+	if isTransient(err) {
+		return []Problem{{
+			Detail: "no carrier could be reached, and nothing was bought: try the line again later",
+			Reason: cmp.Or(reason, "carrier_unavailable"),
+		}}
+	}
+	return []Problem{{Detail: cmp.Or(refused.Refusal.Message, refused.Message), Reason: reason}}
 }
 
-// purchaseProblems are the problems of a line with a rate that was not bought.
-func purchaseProblems(err error) []Problem {
-	switch ship.CodeOf(err) {
-	case "duplicate_order":
+// purchaseProblems are the problems of a line that was not bought.
+func purchaseProblems(batch Batch, err error) []Problem {
+	switch code := ship.CodeOf(err); {
+	case code == "duplicate_order":
 		duplicate, _ := errors.AsType[*ship.Error](err)
 		existing, _ := duplicate.Details["possibleDuplicateOf"].(string)
 		return []Problem{shippedProblem(ship.ShipmentID(existing))}
-	case "no_rate", "price_changed":
-		return []Problem{{Detail: "the offer is no longer available or now costs more: try the line again"}}
+	case (code == "no_rate" || code == "price_changed") && !batch.ByAPI(): // a person saw its rate
+		return []Problem{{Detail: "the offer is no longer available or now costs more: try the line again", Reason: code}}
 	}
 	return problemsOf(err)
 }

@@ -95,6 +95,21 @@ type WorkBatch struct {
 // Kind names the job in the queue.
 func (WorkBatch) Kind() string { return "work_batch" }
 
+// BuyBatch buys a batch that came by the API.
+type BuyBatch struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Batch    ship.BatchID   `json:"batch"`
+}
+
+// Kind names the job in the queue.
+func (BuyBatch) Kind() string { return "buy_batch" }
+
+// Queue is the job's own: thousands of lines must not hold up the settlement of
+// purchases, and a copy of an earlier release does not take jobs that it would
+// read as files.
+func (BuyBatch) Queue() string { return "batches" }
+
 // Erase goes on with an erasure of personal data.
 type Erase struct {
 	Account  ship.AccountID `json:"account"`

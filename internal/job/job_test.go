@@ -25,6 +25,7 @@ var kinds = []interface{ Kind() string }{
 	job.VoidOrphanedLabel{},
 	job.SweepAttempts{},
 	job.WorkBatch{},
+	job.BuyBatch{},
 	job.Erase{},
 	job.Export{},
 	job.DeleteExports{},

@@ -128,6 +128,13 @@ func (r *keyRow) read() KeyRow {
 	return r.key
 }
 
+const sqlKey = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = $1 AND k.id = $2`
+
+// Key returns a key of an account; ship.NotFound if there is none.
+func (s *Store) Key(ctx context.Context, account ship.AccountID, id ship.KeyID) (KeyRow, error) {
+	return selectOne(ctx, s.sys, scanKey, sqlKey, account, id)
+}
+
 const sqlKeys = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = $1 ORDER BY k.id`
 
 // Keys lists the keys of an account, both modes, oldest first.

@@ -34,17 +34,28 @@ func (s *Store) BatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, a
 	return queryList(ctx, s, t, scanBatchRow, sqlBatchRows, args...)
 }
 
-func scanBatchRow(r pgx.CollectableRow) (BatchRow, error) {
+func scanBatchRow(r pgx.CollectableRow) (BatchRow, error) { return readBatchRow(r) }
+
+// scanClaimedRow reads a row with its request.
+func scanClaimedRow(r pgx.CollectableRow) (BatchRow, error) {
+	var request json.RawMessage
+	row, err := readBatchRow(r, &request)
+	row.Request = request
+	return row, err
+}
+
+// readBatchRow reads batchRowColumns, and what follows them into further.
+func readBatchRow(r pgx.CollectableRow, further ...any) (BatchRow, error) {
 	var (
 		row         BatchRow
 		cells, rate []byte
 		minor       *int64
 		currency    *string
 	)
-	err := r.Scan(
+	err := r.Scan(append([]any{
 		&row.Number, &row.State, &row.Revision, &row.Tries, &cells,
 		&row.Problems, &rate, &minor, &currency, &row.Shipment,
-	)
+	}, further...)...)
 	if err != nil {
 		return row, err
 	}
@@ -64,20 +75,24 @@ func scanBatchRow(r pgx.CollectableRow) (BatchRow, error) {
 }
 
 // sqlClaimBatchRows also claims lines that are marked already: a process that
-// died left them so.
+// died left them so. The lines are chosen once, in a statement of their own: a
+// plan that ran the choice again for each line would skip those that it has
+// updated, and claim the whole batch.
 const sqlClaimBatchRows = `
-UPDATE batch_rows SET state = 'purchasing'
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number IN (
-  SELECT row_number FROM batch_rows
+WITH next_rows AS MATERIALIZED (
+  SELECT row_number AS number FROM batch_rows
   WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state IN ('rated', 'purchasing') AND row_number > $4
   ORDER BY row_number LIMIT $5 FOR UPDATE)
-RETURNING ` + batchRowColumns
+UPDATE batch_rows SET state = 'purchasing' FROM next_rows
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number = next_rows.number
+RETURNING ` + batchRowColumns + `, request`
 
 // ClaimBatchRows marks lines after a number as being bought and returns them:
 // nobody can change one until the outcome of its purchase is known. Those that
-// were marked before are among them.
+// were marked before are among them. Only here they have their requests: nothing
+// else needs what may be much.
 func (s *Store) ClaimBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int) ([]BatchRow, error) {
-	return queryList(ctx, s, t, scanBatchRow, sqlClaimBatchRows,
+	return queryList(ctx, s, t, scanClaimedRow, sqlClaimBatchRows,
 		t.Account, t.Livemode, id, after, limit)
 }
 

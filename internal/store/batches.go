@@ -24,6 +24,7 @@ type Batch struct {
 	Format  string // that it is going to be printed in: "pdf" or "zpl"
 
 	BoughtBy ship.PersonID // who had its lines purchased; empty before
+	APIKey   ship.KeyID    // that buys it, if it came by the API; empty for a file
 }
 
 // A BatchRow is one line of a batch.
@@ -33,6 +34,7 @@ type BatchRow struct {
 	Revision int
 	Tries    int
 	Cells    []string
+	Request  json.RawMessage // of a line that came by the API; read only by ClaimBatchRows
 	Problems json.RawMessage // nil for nothing
 	Rate     *ship.Rate
 	Price    ship.Money // of the rate, or what was paid
@@ -51,8 +53,8 @@ type BatchTally struct {
 
 // sqlAddBatch takes the label format of the tenant's newest batch.
 const sqlAddBatch = `
-INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, label_format)
-VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping,
+INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, api_key_id, label_format)
+VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping, @api_key,
   coalesce((
     SELECT label_format FROM batches
     WHERE account_id = @account AND livemode = @livemode
@@ -66,9 +68,9 @@ FROM unnest(@rows::text[]) WITH ORDINALITY AS v (cells, n)`
 // AddBatch stores a batch with its lines, none of them read yet. It will be
 // printed in the format of the batch before it, because printers stay the same.
 func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
-	header, err := json.Marshal(b.Header)
+	args, err := b.args()
 	if err != nil {
-		return fmt.Errorf("write the header of a batch: %w", err)
+		return err
 	}
 
 	cells := make([]string, len(lines))
@@ -82,13 +84,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 
 	return s.changing(ctx, b.Tenant, func(tx *Store) error {
 		statements := tx.newBatch(b.Tenant)
-		statements.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID, pgx.NamedArgs{
-			"name":       b.Name,
-			"created_by": b.MadeBy,
-			"state":      b.State,
-			"header":     header,
-			"mapping":    b.Mapping,
-		}))
+		statements.Queue(sqlAddBatch, args)
 		statements.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID, pgx.NamedArgs{"rows": cells}))
 		if err := tx.send(ctx, statements); err != nil {
 			return err
@@ -100,7 +96,23 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	})
 }
 
-const batchColumns = `id, name, created_by, state, header, mapping, label_format, bought_by`
+// args are the arguments of sqlAddBatch.
+func (b Batch) args() (pgx.NamedArgs, error) {
+	header, err := json.Marshal(b.Header)
+	if err != nil {
+		return nil, fmt.Errorf("write the header of a batch: %w", err)
+	}
+	return tenantArgs(b.Tenant, b.ID, pgx.NamedArgs{
+		"name":       b.Name,
+		"created_by": b.MadeBy,
+		"state":      b.State,
+		"header":     header,
+		"mapping":    b.Mapping,
+		"api_key":    null(b.APIKey),
+	}), nil
+}
+
+const batchColumns = `id, name, created_by, state, header, mapping, label_format, bought_by, api_key_id`
 
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
@@ -115,11 +127,13 @@ func batchScanner(t ship.Tenant) pgx.RowToFunc[Batch] {
 		found := Batch{Tenant: t}
 		var header []byte
 		var buyer *ship.PersonID
-		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format, &buyer)
+		var key *ship.KeyID
+		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format, &buyer, &key)
 		if err != nil {
 			return found, err
 		}
 		found.BoughtBy = value(buyer)
+		found.APIKey = value(key)
 
 		if err := json.Unmarshal(header, &found.Header); err != nil {
 			return found, fmt.Errorf("read the header of %s: %w", found.ID, err)

@@ -64,6 +64,20 @@ func TestALineIsWrittenOnlyAsItWasRead(t *testing.T) {
 	}
 }
 
+// A job claims as many lines as it asks for, and not the whole batch.
+func TestLinesAreClaimedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.addBatch(t, 60)
+	if _, err := f.owner.Exec(t.Context(), "UPDATE batch_rows SET state = 'rated'"); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := f.ClaimBatchRows(t.Context(), f.tenant, id, 0, 24)
+	if err != nil || len(claimed) != 24 || one[int](t, f.owner, "SELECT count(*) FROM batch_rows WHERE state = 'purchasing'") != 24 {
+		t.Errorf("%d lines are claimed, %v", len(claimed), err)
+	}
+}
+
 func TestBatchesAreReadByTheirIndexes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -299,6 +299,7 @@ FOR UPDATE OF r`
 const sqlEraseBatchRows = `
 UPDATE batch_rows r SET
   cells = v.cells::jsonb,
+  request = NULL,
   errors = NULL,
   revision = revision + 1,
   state = CASE WHEN r.state = 'purchased' THEN r.state ELSE 'skipped' END

@@ -107,7 +107,7 @@ func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
 	return nil
 }
 
-// How long keys are remembered.
+// How long keys are remembered: those of purchases and batches, and all others.
 const (
 	purchaseMemory = 400 * 24 * time.Hour
 	answerMemory   = 24 * time.Hour
@@ -115,7 +115,7 @@ const (
 
 const sqlForgetKeys = `
 DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-  (SELECT ctid FROM idempotency_keys WHERE shipment_id IS NULL AND created_at < @answers LIMIT 2500)
+  (SELECT ctid FROM idempotency_keys WHERE shipment_id IS NULL AND batch_id IS NULL AND created_at < @answers LIMIT 2500)
   UNION ALL (SELECT ctid FROM idempotency_keys WHERE created_at < @purchases LIMIT 2500)))`
 
 // DeleteOldIdempotencyKeys deletes a batch of keys past their time, and reports how many.

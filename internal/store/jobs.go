@@ -17,6 +17,7 @@ const (
 	QueueMoney    = "money"
 	QueueWebhooks = "webhooks"
 	QueuePrivacy  = "privacy"
+	QueueBatches  = "batches"
 )
 
 // maxAttempts is far more than any job needs: no job here is ever discarded, and

@@ -50,6 +50,7 @@ var PersonalData = []PersonalColumns{
 	{"daily_shipment_counts", []string{"carrier", "service", "status", "state", "currency"}, DataNone, ""},
 	{"transit_times", []string{"carrier", "service", "origin_area", "destination_area"}, DataNone, "areas"},
 	{"batch_rows", []string{"cells", "errors"}, DataErased, "personal fields and columns without a meaning"},
+	{"batch_rows", []string{"request"}, DataErased, "what an API client asked for, as a whole"},
 	{"batch_rows", []string{"state", "rate", "currency"}, DataNone, ""},
 	{"batches", []string{"name", "created_by", "state", "header", "mapping", "label_format"}, DataAccount, "name and header of a file, and who uploaded it"},
 	{"pushes", []string{"headers", "body"}, DataErased, "the row is deleted"},

@@ -24,6 +24,7 @@ const (
 	otherWorkers = 4
 
 	privacyWorkers = 2
+	batchWorkers   = 4
 )
 
 // The waits of the queue, where Config has none.
@@ -69,6 +70,7 @@ func New(c Config) (*Runner, error) {
 			store.QueueMoney:    {MaxWorkers: moneyWorkers},
 			store.QueueWebhooks: {MaxWorkers: probeWorkers},
 			store.QueuePrivacy:  {MaxWorkers: privacyWorkers},
+			store.QueueBatches:  {MaxWorkers: batchWorkers},
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, observer),

@@ -59,6 +59,9 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	addLasting(all, observer, func(ctx context.Context, j job.WorkBatch) (time.Duration, error) {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
 	})
+	addLasting(all, observer, func(ctx context.Context, j job.BuyBatch) (time.Duration, error) {
+		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
+	})
 
 	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {
 		return s.Privacy.WorkErasure(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Erasure)
