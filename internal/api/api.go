@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/addresscheck"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
@@ -40,6 +41,7 @@ type Config struct {
 	Privacy   *privacy.Service
 	Addresses *addresscheck.Service
 	Inquiry   *inquiry.Service
+	Batch     *batch.Service
 	Box       *seal.Box      // seals stored answers that hold secrets
 	Heavy     *budget.Budget // memory for large bodies; nil sets no limit
 

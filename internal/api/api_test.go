@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/addresscheck"
@@ -44,8 +46,48 @@ type bench struct {
 	store   *store.Store
 	account *account.Service
 	privacy *privacy.Service
+	batch   *batch.Service
+	lose    func() bool // whether the answer of a purchase of a batch is lost
 	owner   ship.AccountID
 	key     string
+}
+
+// newBatches returns the service of batches over what ships, as package app wires
+// it.
+func newBatches(b *bench, c Config) *batch.Service {
+	return batch.New(batch.Config{
+		Store:     b.store,
+		Account:   c.Account.Account,
+		Retention: 24 * time.Hour,
+		Log:       c.Log,
+		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
+			limit, err := c.Account.LimitOfKey(ctx, r.Tenant.Account, r.APIKey)
+			if err != nil {
+				return ship.Shipment{}, err
+			}
+			bought, err := c.Shipping.Buy(ctx, shipping.BuyInput{
+				Tenant:            r.Tenant,
+				Account:           r.Account,
+				Key:               r.APIKey,
+				DailyLimit:        limit,
+				Order:             r.Order,
+				OneParcel:         r.OneParcel,
+				Carrier:           r.Carrier,
+				Service:           r.Service,
+				Connection:        r.Connection,
+				RateID:            r.RateID,
+				MaxAmount:         r.Limit,
+				OnDuplicate:       r.OnDuplicate,
+				AddressValidation: shipping.AddressValidation(r.AddressValidation),
+				IdempotencyKey:    r.Key,
+				Fingerprint:       r.Fingerprint,
+			})
+			if b.lose != nil && b.lose() {
+				return ship.Shipment{}, errors.New("the process died")
+			}
+			return bought.Shipment, err
+		},
+	})
 }
 
 func newBench(t testing.TB) *bench {
@@ -83,6 +125,8 @@ func newBench(t testing.TB) *bench {
 	c.Privacy = privacy.New(privacy.Config{Store: st, Box: c.Box, Log: c.Log, RedactCells: batch.RedactCells})
 	c.Limits.RequestsPerSec = -1
 	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy}
+	b.batch = newBatches(b, c)
+	c.Batch = b.batch
 	b.handler = New(c)
 	owner, err := c.Account.Create(t.Context(), account.Settings{Name: new("Acme")})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -95,6 +95,7 @@ func (b *auditBench) steps() []auditStep {
 		{"rollBackRouting", "routing.rolled_back", "2", 201, "POST", "/v1/routing/rollback", `{"version":1}`},
 		{"importRateSheet", "rate_sheet.imported", "ups-2026", 201, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", sheetExample)},
 		{"changeRetention", "settings.retention_changed", "", 200, "PUT", "/v1/retention", `{"labelDays":30}`},
+		{"createBatch", "batch.requested", "", 202, "POST", "/v1/batches", `{"shipments":[` + specBody + `]}`},
 		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
 		{"removeRateSheet", "rate_sheet.removed", "ups-2026", 204, "DELETE", "/v1/rate-sheets/ups-2026", ""},

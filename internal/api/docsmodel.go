@@ -201,6 +201,9 @@ func curl(base, method, path string, keyed bool, body *object) string {
 	if strings.HasPrefix(path, "/v1/trackers/") {
 		path = "/v1/trackers/" + string(exampleTracker)
 	}
+	if strings.HasPrefix(path, "/v1/batches/") {
+		path = strings.Replace(path, string(exampleShipment), string(exampleBatch), 1)
+	}
 	if strings.HasPrefix(path, "/v1/webhooks/") {
 		path = strings.Replace(path, string(exampleShipment), string(exampleEndpoint), 1)
 	}

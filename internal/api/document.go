@@ -113,9 +113,9 @@ func (d *document) tidy() {
 		}
 
 		// The handler answers with a file, of which the table has no type.
-		if id := op.text("operationId"); id == "getDocument" || id == "getProofOfDelivery" {
+		if format, ok := fileAnswers[op.text("operationId")]; ok {
 			content := &object{}
-			content.set(label.PDF.ContentType(), fileContent())
+			content.set(format.ContentType(), fileContent())
 			op.child("responses", "200").set("content", content)
 		}
 
@@ -123,6 +123,14 @@ func (d *document) tidy() {
 			m.value.(*object).arrange([]string{"$ref", "description", "headers", "content", "links"})
 		}
 	})
+}
+
+// fileAnswers are the operations that answer with a file, and its usual format.
+var fileAnswers = map[string]label.Format{
+	"getDocument":        label.PDF,
+	"getProofOfDelivery": label.PDF,
+	"getBatchLabelsPdf":  label.PDF,
+	"getBatchLabelsZpl":  label.ZPL,
 }
 
 // labelPaths shows the one label route as the paths that clients know.

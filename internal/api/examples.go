@@ -36,6 +36,21 @@ var requestExamples = withRouting(map[string]any{
 		]}
 	}`),
 	"createReturn": json.RawMessage(`{"parcel": {"weight": 2.1}}`),
+	"createBatch": json.RawMessage(`{
+		"shipments": [
+			{
+				"orderId": "ORD-1001",
+				"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
+				"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
+			},
+			{
+				"orderId": "ORD-1002",
+				"destination": {"name": "Grace Hopper", "address1": "350 5th Ave", "city": "New York", "state": "NY", "zip": "10118", "country": "US"},
+				"parcel": {"weight": 1.5},
+				"carrier": "usps"
+			}
+		]
+	}`),
 	"validateAddress": json.RawMessage(`{
 		"address": {"address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78702", "country": "US"}
 	}`),
@@ -58,6 +73,7 @@ const (
 	exampleReturn   = ship.ShipmentID("shp_01KJMBQDHV00GC5RTZ8M4W7E2K")
 	exampleEvent    = ship.EventID("evt_01KJMBQDHV00GB3K9T4ZP6YS0R")
 	exampleTracker  = ship.TrackerID("trk_01KJMBQDHV00G7QH2W5D8CMX1E")
+	exampleBatch    = ship.BatchID("bat_01KJMBQDHV00G2N6V3T9RZKXB4")
 	exampleNumber   = "1Z999AA10123456784"
 	exampleEndpoint = ship.EndpointID("whe_01KJMBQDHV00G9W4T7H2K5NXQD")
 	exampleAttempt  = ship.AttemptID("att_01KJMBQDHV00GXF2Z6M1R8VY5C")
@@ -266,6 +282,13 @@ func responseExample(id string, status int) any {
 	case "quoteRates":
 		return ratesExample()
 
+	case "createBatch":
+		return batchExample("pending", batchCounts{Total: 2, Pending: 2})
+	case "listBatches":
+		return pageOf([]batchShown{batchExample("done", batchCounts{Total: 2, Bought: 1, Failed: 1})}, false, "")
+	case "getBatch":
+		return batchLinesExample()
+
 	case "makeLabel":
 		return rendering{URL: label + ".zpl?size=4x6&dpi=203", Format: "zpl", Size: "4x6", DPI: 203}
 	case "linkLabel":
@@ -432,6 +455,44 @@ func problemExample(code httpkit.Code) *httpkit.Problem {
 		}}
 	}
 	return problem
+}
+
+func batchExample(status string, counts batchCounts) batchShown {
+	return batchShown{
+		ID:        string(exampleBatch),
+		Status:    status,
+		Source:    "api",
+		Counts:    counts,
+		CreatedAt: wire.Time(exampleBatch.Raw().Time()),
+	}
+}
+
+func batchLinesExample() batchWithLines {
+	summary := batchExample("done", batchCounts{Total: 2, Bought: 1, Failed: 1})
+	return batchWithLines{
+		ID:        summary.ID,
+		Status:    summary.Status,
+		Source:    summary.Source,
+		Counts:    summary.Counts,
+		CreatedAt: summary.CreatedAt,
+		Lines: []batchLineShown{
+			{Index: 0, OrderID: "ORD-1001", Status: "bought", ShipmentID: string(exampleShipment), TrackingNumber: exampleNumber},
+			{
+				Index:   1,
+				OrderID: "ORD-1002",
+				Status:  "failed",
+				Error: &lineError{
+					Code:   "validation_failed",
+					Detail: ship.InvalidFieldsMessage,
+					Errors: []httpkit.FieldProblem{{
+						Pointer: "/destination/zip",
+						Code:    "required",
+						Detail:  "addresses in this country need a postal code",
+					}},
+				},
+			},
+		},
+	}
 }
 
 func erasureExample() erasure {

@@ -156,6 +156,11 @@ var sdkMethods = map[string]sdkMethod{
 	"getLabelZpl":          {"getLabelZpl", "labels", "getZpl"},
 	"getLabelPng":          {"getLabelPng", "labels", "getPng"},
 	"getDocument":          {"getDocument", "labels", "getDocument"},
+	"createBatch":          {"createBatch", "batches", "create"},
+	"listBatches":          {"listBatches", "batches", "list"},
+	"getBatch":             {"getBatch", "batches", "get"},
+	"getBatchLabelsPdf":    {"getBatchLabelsPdf", "batches", "getLabelsPdf"},
+	"getBatchLabelsZpl":    {"getBatchLabelsZpl", "batches", "getLabelsZpl"},
 	"track":                {"getTracking", "tracking", "get"},
 	"follow":               {"createTracker", "trackers", "create"},
 	"listTrackers":         {"listTrackers", "trackers", "list"},
@@ -224,7 +229,11 @@ func (g generators) nameOperations() {
 					pagination := &object{}
 					pagination.set("cursor", parameter.text("name"))
 					pagination.set("next", "nextCursor")
-					pagination.set("items", "data")
+					items := "data"
+					if op.text("operationId") == "getBatch" {
+						items = "lines"
+					}
+					pagination.set("items", items)
 					op.set("x-pagination", pagination)
 				}
 			}
@@ -265,6 +274,8 @@ var enumNames = []enumName{
 	{"ProductIdentifierType", []string{"merchant", "manufacturer", "gtin", "none"}},
 	{"ReturnBilling", []string{"purchase", "scan"}},
 	{"ErrorSource", []string{"client", "service", "carrier"}},
+	{"BatchStatus", []string{"pending", "working", "done"}},
+	{"BatchSource", []string{"api", "file"}},
 }
 
 // stringsOf converts a list to plain strings.
@@ -336,6 +347,8 @@ func enumNameOf(values []any) string {
 var schemaNames = map[string]string{
 	"ActionAnswer":       "RuleAction",
 	"ActionRequest":      "RuleActionInput",
+	"BatchLineShown":     "BatchLine",
+	"BatchShown":         "Batch",
 	"CarrierShown":       "Carrier",
 	"ChangeShown":        "RuleChange",
 	"ConnectionShown":    "Connection",
@@ -344,6 +357,8 @@ var schemaNames = map[string]string{
 	"Failed":             "FailedAttempt",
 	"GuardAnswer":        "RuleGuard",
 	"GuardRequest":       "RuleGuardInput",
+	"LineError":          "BatchLineError",
+	"PageBatchShown":     "BatchPage",
 	"PageCarrierShown":   "CarrierPage",
 	"PageDelivery":       "DeliveryPage",
 	"PageRuleSummary":    "RuleVersionPage",

@@ -41,7 +41,7 @@ func (s *server) operation(rt *route) huma.Operation {
 	if rt.method == http.MethodPost {
 		op.Parameters = append(op.Parameters, &huma.Param{Ref: "#/components/parameters/" + httpkit.IdempotencyHeader})
 	}
-	if example := requestExamples[rt.id]; example != nil {
+	if example := requestExamples[rt.id]; example != nil && rt.list == "" {
 		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: example}}}
 	}
 
@@ -55,6 +55,24 @@ func (s *server) operation(rt *route) huma.Operation {
 		}
 	}
 	return op
+}
+
+// listBody describes a body that the handler reads as a stream, in both of its
+// forms. There is one such route.
+func (s *server) listBody(rt *route) *huma.RequestBody {
+	schemas := s.api.OpenAPI().Components.Schemas
+	return &huma.RequestBody{
+		Required: true,
+		Content: map[string]*huma.MediaType{
+			"application/json": {
+				Schema:  schemas.Schema(reflect.TypeFor[batchInput](), true, ""),
+				Example: requestExamples[rt.id],
+			},
+			httpkit.NDJSON: {
+				Schema: &huma.Schema{Type: huma.TypeString, Description: "One shipment a line, each as in POST /v1/shipments."},
+			},
+		},
+	}
 }
 
 // response describes an answer that is not an error.

@@ -100,6 +100,11 @@ func (s *server) prepare(rt *route) {
 	if rt.link {
 		rt.query = append(rt.query, "token")
 	}
+
+	// If huma knew of this body, it would read all of it before the handler runs.
+	if rt.list != "" {
+		op.RequestBody = s.listBody(rt)
+	}
 	if op.RequestBody == nil {
 		return
 	}

@@ -26,6 +26,7 @@ type route struct {
 	starts       bool   // its 202 names work in the background, and is repeated
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes
 	memory       int64  // bytes that are reserved before the body is read; 0 for none
+	list         string // the only member of the body, a list that the handler reads; empty for others
 	unaudited    string // why its changes are not in the audit log; empty for a GET
 	notes        string // what the audit log calls an answer of a route that changes nothing; empty for none
 	handler      func(huma.API, huma.Operation)
@@ -66,6 +67,7 @@ func (s *server) table() []*route {
 		s.pointRoutes(),
 		s.dutyRoutes(),
 		s.labelRoutes(),
+		s.batchRoutes(),
 		s.trackingRoutes(),
 		s.webhookRoutes(),
 		s.otherRoutes(),

@@ -168,6 +168,11 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 	if err != nil {
 		return done, err
 	}
+	if rt.list != "" {
+		ex.List, err = httpkit.OpenList(w, r, rt.maxBody, int(s.Limits.Body), rt.list)
+		return release, err
+	}
+
 	read, err := ex.ReadJSON(w, r, max(s.Limits.Body, rt.maxBody))
 	done = func() {
 		read()

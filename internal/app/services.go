@@ -363,6 +363,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Privacy:        a.services.privacy,
 		Addresses:      a.services.addresses,
 		Inquiry:        a.services.inquiry,
+		Batch:          a.services.batch,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
 		BaseURL:        a.baseURL,

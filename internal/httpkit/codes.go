@@ -31,6 +31,7 @@ var Codes = []Code{
 
 	{"not_found", http.StatusNotFound, "Not found", "The resource does not exist, or it belongs to another account or mode."},
 	{"shipment_not_found", http.StatusNotFound, "Shipment not found", "There is no such shipment, or it belongs to another account or mode."},
+	{"batch_not_found", http.StatusNotFound, "Batch not found", "There is no such batch, or it belongs to another account or mode, or it is past its retention."},
 	{"tracker_not_found", http.StatusNotFound, "Tracker not found", "There is no such tracker, or it belongs to another account or mode."},
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment or tracker in the account has this number. Start tracking it with `POST /v1/trackers`."},
 
@@ -73,8 +74,8 @@ var Codes = []Code{
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Start again without `after`."},
 	{"gone", http.StatusGone, "Gone", "The resource existed and was permanently removed."},
 
-	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body is larger than 256 KiB, or than 6 MiB for a rate sheet. `detail` has the limit. Send less in one request."},
-	{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported media type", "Send JSON with `Content-Type: application/json`."},
+	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body is larger than 256 KiB, than 6 MiB for a rate sheet, or than 16 MiB for a batch. `detail` has the limit. Send less in one request."},
+	{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported media type", "Send JSON with `Content-Type: application/json`; a batch may also be `application/x-ndjson`."},
 
 	{"validation_failed", http.StatusUnprocessableEntity, "Validation failed", "`errors` lists each invalid field or parameter with its own code."},
 	{"idempotency_key_reused", http.StatusUnprocessableEntity, "Idempotency key reused", "The `Idempotency-Key` was already used for a different request. Use a new key for each new request."},

@@ -128,6 +128,38 @@ func hostileOrders() map[string][]byte {
 	return files
 }
 
+// hostileBatches are newline-delimited JSON of the largest size: with as much as
+// possible of one thing, and the largest batch that is accepted. No carrier sells
+// its lines.
+func hostileBatches() map[string]string {
+	const size = 16 << 20
+	lines := func(line string) string { return strings.Repeat(line+"\n", min(10_000, size/(len(line)+1))) }
+	valid := func(more string) string {
+		return strings.Replace(order, `"orderId"`, `"carrier":"nobody"`+more+`,"orderId"`, 1)
+	}
+
+	long := fmt.Sprintf(`,"metadata":{%s"z":""}`, each(2, `"%d":"`+fill(500, "x")+`",`))
+	largest := []string{valid(long), strings.Replace(largestOrder(0), `"orderId"`, `"carrier":"nobody","orderId"`, 1)}
+	return map[string]string{
+		"empty lines":      fill(size, "\n"),
+		"spaces":           fill(size, " "),
+		"short lines":      lines("1"),
+		"empty objects":    lines("{}"),
+		"unknown fields":   lines("{" + each(150, `"f%d":0,`) + `"z":0}`),
+		"long fields":      lines(`{"` + fill(200_000, "x") + `":0}`),
+		"one field":        lines(`{"orderId":"` + fill(1500, "é") + `"}`),
+		"the most lines":   lines(largest[0]),
+		"the longest":      lines(largest[1]),
+		"one line":         fill(size, "x"),
+		"too large":        fill(size+1000, "1\n"),
+		"nested lists":     lines(fill(30, "[") + fill(30, "]")),
+		"escapes":          lines(`{"orderId":"` + fill(1500, `\u00e9`) + `"}`),
+		"control":          lines(`{"orderId":"` + fill(1500, `\u0000`) + `"}`),
+		"numbers":          lines("[" + fill(19_000, "0,") + "0]"),
+		"names of members": lines("{" + each(500, `"m%08d":0,`) + `"z":0}`),
+	}
+}
+
 // hostileLogos are pictures that are small as files.
 func hostileLogos(t *testing.T) map[string][]byte {
 	t.Helper()

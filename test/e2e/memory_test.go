@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -62,6 +63,9 @@ func TestNoRequestTakesMuchMemory(t *testing.T) {
 	}
 	for name, text := range hostileOrders() {
 		walk.sendFile("orders: "+name, "/batches", "file", text)
+	}
+	for name, text := range hostileBatches() {
+		walk.sendBatch(name, text)
 	}
 	for name, file := range hostileLogos(t) {
 		walk.sendFile("logo: "+name, "/settings/logo", "logo", file)
@@ -247,6 +251,32 @@ func (w *memoryWalk) sendSheet(name, text string) {
 	request := w.newRequest(http.MethodPut, w.url+"/v1/rate-sheets/"+sheetName, "application/json", []byte(`{"carrier":"ups","csv":`+quoteJSON(text)+`}`))
 	request.Header.Set("Authorization", "Bearer "+w.key)
 	w.measure("sheet by API: "+name, http.DefaultClient, request)
+}
+
+// sendBatch sends a batch to the API, and waits until its lines are settled: the
+// requests after it are measured without it.
+func (w *memoryWalk) sendBatch(name, text string) {
+	w.Helper()
+	request := w.newRequest(http.MethodPost, w.url+"/v1/batches", "application/x-ndjson", []byte(text))
+	request.Header.Set("Authorization", "Bearer "+w.key)
+	w.measure("batch by API: "+name, http.DefaultClient, request)
+
+	var busy struct {
+		Data []struct{ ID, Status string }
+	}
+	for range 600 {
+		_, body := call(w.T, "GET", w.url+"/v1/batches?limit=1", w.key, "")
+		if err := json.Unmarshal(body, &busy); err != nil {
+			w.Fatalf("batches: %s", body)
+		}
+		if len(busy.Data) == 0 || busy.Data[0].Status == "done" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, listed := range busy.Data {
+		w.get("/v1/batches/" + listed.ID + "?limit=500")
+	}
 }
 
 // sendFile uploads a file to a page of the account.

@@ -17,7 +17,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -79,6 +79,12 @@ var others = map[string]func(h holdings) (param, body string){
 	"getRateSheet":         func(h holdings) (string, string) { return h.sheet, "" },
 	"removeRateSheet":      func(h holdings) (string, string) { return h.sheet, "" },
 
+	"createBatch":       nil,
+	"listBatches":       nil, // compared below
+	"getBatch":          func(h holdings) (string, string) { return h.batch, "" },
+	"getBatchLabelsPdf": func(h holdings) (string, string) { return h.batch, "" },
+	"getBatchLabelsZpl": func(h holdings) (string, string) { return h.batch, "" },
+
 	"createErasure":   func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
 	"listErasures":    nil, // compared below
 	"getErasure":      func(h holdings) (string, string) { return h.erasure, "" },
@@ -91,7 +97,7 @@ var others = map[string]func(h holdings) (param, body string){
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches"}
 
 // A stranger is a key that reaches for what belongs to another tenant.
 type stranger struct {
@@ -181,7 +187,7 @@ func reachFor(t *testing.T, url, key string, strangers []stranger) (probes int) 
 			status, answer := probe("GET", path, by.key, "")
 			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
 			isDenied := status == http.StatusForbidden && by.scope != "*"
-			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export}, isShown) {
+			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch}, isShown) {
 				t.Errorf("%s of %s answers %d and shows %s", path, by.name, status, answer)
 			}
 		}
@@ -219,7 +225,19 @@ func hold(t *testing.T, url, key string) holdings {
 		sheet:    ownSheet,
 		erasure:  askForPerson(t, url+"/v1/erasures", key),
 		export:   askForPerson(t, url+"/v1/exports", key),
+		batch:    holdBatch(t, url, key),
 	}
+}
+
+// holdBatch creates a batch of one shipment, and returns its id.
+func holdBatch(t *testing.T, url, key string) string {
+	t.Helper()
+	resp, body := call(t, "POST", url+"/v1/batches", key, `{"shipments":[`+strings.Replace(order, "1001", "in-a-batch", 1)+`]}`)
+	var made struct{ ID string }
+	if err := json.Unmarshal(body, &made); err != nil || resp.StatusCode != http.StatusAccepted || made.ID == "" {
+		t.Fatalf("batch: %d %s", resp.StatusCode, body)
+	}
+	return made.ID
 }
 
 // askForPerson asks for the erasure or the export of somebody who has no

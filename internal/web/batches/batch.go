@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/web/offers"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -118,6 +119,9 @@ func (p batchView) mendWord() string {
 	if p.Count(batchTabs[0]) == 0 {
 		return "nothing to fix"
 	}
+	if p.ByAPI() {
+		return "send them again by the API"
+	}
 	return "fix or skip them"
 }
 
@@ -206,8 +210,12 @@ func countLines(v *site.Visit, page *batchView) error {
 }
 
 // countShipped counts the lines whose order was shipped before, and those that
-// can be retried.
+// can be retried: none of a batch that came by the API.
 func countShipped(v *site.Visit, page *batchView) error {
+	if page.ByAPI() {
+		return nil
+	}
+
 	// No line has been checked until the columns are confirmed. Until then the
 	// orders are looked up by what the columns probably mean.
 	if page.State == batch.Mapping {
@@ -234,17 +242,22 @@ func countDocuments(v *site.Visit, page *batchView) error {
 		return nil
 	}
 
-	rows, _, err := v.Batch.Rows(v.Context(), v.Tenant(), page.ID, 0, batch.MaxRows, batch.RowBought)
-	if err != nil {
-		return err
-	}
-	known, err := v.Shipping.ShipmentsByID(v.Context(), v.Tenant(), shipmentIDs(rows))
-	for _, shipment := range known {
-		if shipment.State == ship.StatePurchased {
-			page.Documents += len(shipment.Purchase.Documents)
+	// A batch of the API can have so many that they are not read together.
+	for part := 1; ; part++ {
+		ids, err := v.Batch.Shipments(v.Context(), v.Tenant(), page.ID, part, shipping.MaxLabels)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		known, err := v.Shipping.ShipmentsByID(v.Context(), v.Tenant(), ids)
+		if err != nil {
+			return err
+		}
+		for _, shipment := range known {
+			if shipment.State == ship.StatePurchased {
+				page.Documents += len(shipment.Purchase.Documents)
+			}
 		}
 	}
-	return err
 }
 
 // shipmentIDs returns the shipments that were bought for the lines.
@@ -294,6 +307,10 @@ func rowViews(v *site.Visit, current batch.Batch, rows []batch.Row) ([]rowView, 
 	}
 	return list, nil
 }
+
+// CanFix reports whether the line can be changed here: not in a batch that came
+// by the API.
+func (r rowView) CanFix() bool { return !r.Of.ByAPI() && r.Row.CanFix() }
 
 // Place returns the line's destination, as far as it is filled in.
 func (r rowView) Place() string {

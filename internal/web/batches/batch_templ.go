@@ -105,7 +105,7 @@ func batchPage(f site.Frame, p batchView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if f.Who.Can(member.BuyShipments) && !p.Busy() {
+				if f.Who.Can(member.BuyShipments) && !p.Busy() && !p.ByAPI() {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<details class=\"card fold\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -646,7 +646,7 @@ func batchActions(f site.Frame, p batchView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" data-ask=\"Discard this file? Nothing from it was bought.\"><button class=\"button danger\" name=\"do\" value=\"discard\">Discard</button></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" data-ask=\"Discard this batch? Nothing from it was bought.\"><button class=\"button danger\" name=\"do\" value=\"discard\">Discard</button></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -101,7 +101,7 @@ func fileSuffix(current batch.Batch) string {
 // requestedRows returns the bought lines that the address asks for: those named
 // by number, or one part of all.
 func requestedRows(v *site.Visit, current batch.Batch) ([]batch.Row, error) {
-	rows, _, err := v.Batch.Rows(v.Context(), v.Tenant(), current.ID, 0, batch.MaxRows, batch.RowBought)
+	rows, _, err := v.Batch.Rows(v.Context(), v.Tenant(), current.ID, 0, batch.MaxLines, batch.RowBought)
 	if err != nil {
 		return nil, err
 	}

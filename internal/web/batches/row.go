@@ -116,21 +116,36 @@ func exportResults(v *site.Visit) error {
 	if err != nil {
 		return err
 	}
-	rows, _, err := v.Batch.Rows(v.Context(), v.Tenant(), current.ID, 0, batch.MaxRows)
-	if err != nil {
-		return err
-	}
-	views, err := rowViews(v, current, rows)
+	views, after, err := resultsAfter(v, current, 0)
 	if err != nil {
 		return err
 	}
 
 	head := append(append([]string{"line"}, current.Header...), "result", "problem", "shipment", "label", "carrier", "service", "tracking number", "amount", "currency")
 	out := v.ExportCSV("results", head...)
-	for _, row := range views {
-		out.Row(append(append([]string{strconv.Itoa(row.Number)}, row.Cells...), row.results()...)...)
+	for len(views) > 0 && out.Err == nil {
+		for _, row := range views {
+			out.Row(append(append([]string{strconv.Itoa(row.Number)}, row.Cells...), row.results()...)...)
+		}
+		if views, after, err = resultsAfter(v, current, after); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// resultsAtOnce is how many lines of an export are in memory, with their
+// shipments.
+const resultsAtOnce = 500
+
+// resultsAfter returns the next lines of an export, and the number of the last.
+func resultsAfter(v *site.Visit, current batch.Batch, after int) ([]rowView, int, error) {
+	rows, _, err := v.Batch.Rows(v.Context(), v.Tenant(), current.ID, after, resultsAtOnce)
+	if err != nil || len(rows) == 0 {
+		return nil, after, err
+	}
+	views, err := rowViews(v, current, rows)
+	return views, rows[len(rows)-1].Number, err
 }
 
 // results returns the cells that follow a line's own.
