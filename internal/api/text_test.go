@@ -59,6 +59,12 @@ func TestEveryTextOfEveryBodyIsBounded(t *testing.T) {
 		if json.Unmarshal(operation.Example, &example) != nil {
 			continue
 		}
+
+		// A text of a batch makes its line fail, by the rules of createShipment:
+		// TestABatchIsBoughtWithoutItsBadLines.
+		if operation.ID == "createBatch" {
+			continue
+		}
 		path := strings.NewReplacer("{name}", "x").Replace(operation.Path)
 		for text, code := range map[string]string{"a\x00b": "nul_character", strings.Repeat("x", 900_000): "too_long"} {
 			if operation.ID == "importRateSheet" && code == "too_long" {
