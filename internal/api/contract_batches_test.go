@@ -267,7 +267,9 @@ func TestALiveBatchWithoutAKeyIsRecognized(t *testing.T) {
 	if first != second || first == other {
 		t.Errorf("%s, %s, %s", first, second, other)
 	}
-	if b.idOf(send(b.handler, "POST", "/v1/batches", test, orderLine("1", ""), ndjson)) == b.idOf(send(b.handler, "POST", "/v1/batches", test, orderLine("1", ""), ndjson)) {
+	first = b.idOf(send(b.handler, "POST", "/v1/batches", test, orderLine("1", ""), ndjson))
+	second = b.idOf(send(b.handler, "POST", "/v1/batches", test, orderLine("1", ""), ndjson))
+	if first == second {
 		t.Error("a test batch without a key is remembered")
 	}
 }
