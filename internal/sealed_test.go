@@ -105,6 +105,8 @@ var byteColumns = map[string]string{
 	"erasures.subject_hash":          "a keyed hash",
 	"exports.subject_hash":           "a keyed hash",
 	"account_logos.image":            "a picture",
+	"pickups.place_hash":             "a hash",
+	"manifest_documents.data":        "a form of the carrier",
 	"api_keys.key_hash":              "a hash",
 	"audit_anchors.hash":             "a hash",
 	"audit_chain.hash":               "a hash",

@@ -182,3 +182,31 @@ func (NotifyBreakGlass) Kind() string { return "notify_break_glass" }
 // Queue is that of erasures. Copies of v0.1.0 do not know the job, and take those of
 // the default queue.
 func (NotifyBreakGlass) Queue() string { return "privacy" }
+
+// SettlePickup finds out what became of a pickup, or of its cancellation, that
+// was left open.
+type SettlePickup struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Pickup   ship.PickupID  `json:"pickup"`
+}
+
+// Kind names the job in the queue.
+func (SettlePickup) Kind() string { return "settle_pickup" }
+
+// Queue is the job's own. Copies of v0.1.0 do not know the job, and take those of
+// the other queues.
+func (SettlePickup) Queue() string { return "handover" }
+
+// SettleManifest finds out what became of a manifest that was left open.
+type SettleManifest struct {
+	Account  ship.AccountID  `json:"account"`
+	Livemode bool            `json:"livemode"`
+	Manifest ship.ManifestID `json:"manifest"`
+}
+
+// Kind names the job in the queue.
+func (SettleManifest) Kind() string { return "settle_manifest" }
+
+// Queue is that of pickups.
+func (SettleManifest) Queue() string { return "handover" }

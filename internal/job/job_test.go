@@ -32,6 +32,8 @@ var kinds = []interface{ Kind() string }{
 	job.EraseExpired{},
 	job.ExpireShipments{},
 	job.NotifyBreakGlass{},
+	job.SettlePickup{},
+	job.SettleManifest{},
 }
 
 // texts are the arguments that are no ids, and why a job has them. Nothing that

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/waybillhq/waybill/internal/effect"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -163,6 +164,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillFacts(t, f, sh)
 	fillBatches(t, f, tenant)
 	fillErasures(t, f, tenant, sh)
+	fillHandover(t, f, tenant, sh)
 
 	// Entries of the audit log are pending until they are chained.
 	for _, sql := range []string{
@@ -190,6 +192,26 @@ func fillErasures(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	}
 	if _, err := f.owner.Exec(t.Context(), `INSERT INTO erasure_shipments (account_id, livemode, erasure_id, shipment_id) VALUES ($1, $2, $3, $4)`,
 		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(erasure.ID.Raw()), [16]byte(sh.ID.Raw())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fillHandover(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
+	t.Helper()
+	pickup := store.Pickup{ID: ship.NewPickupID(7, now()), Tenant: tenant, Carrier: "ups", PlaceHash: []byte{1}}
+	pickup.Order.Window = ship.TimeWindow{ReadyAt: now(), CloseAt: now()}
+	if err := f.AddPickup(t.Context(), pickup); err != nil {
+		t.Fatal(err)
+	}
+	manifest := store.Manifest{ID: ship.NewManifestID(7, now()), Tenant: tenant, Carrier: "ups", Scope: store.ManifestLabels}
+	manifest.State = effect.Pending
+	manifest.Order = ship.ManifestOrder{ShipDate: ship.DateOf(now()), Labels: []ship.ManifestLabel{{Shipment: sh.ID}}}
+	manifest, err := f.AddManifest(t.Context(), manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := ship.ManifestClosing{Documents: []ship.Document{{Type: "scan_form", Format: "pdf", Data: []byte("%PDF")}}}
+	if err := f.RecordManifest(t.Context(), manifest, form); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -23,6 +23,7 @@
 //     shipment_counts.go, attention.go, shipment_events.go, address_checks.go.
 //   - Batches and routing: batches.go, batch_rows.go, requested_batches.go (by the
 //     API), boxes.go, routing_rules.go, rate_sheets.go, transit_times.go.
+//   - The hand-over: pickups.go, manifests.go, effects.go (how far they are).
 //   - Tracking: tracking_states.go, grouped_lookups.go (many in one statement),
 //     tracking_changes.go, tracking_numbers.go, tracking_codes.go, trackers.go,
 //     sandbox_polls.go, carrier_polls.go, carrier_pushes.go.

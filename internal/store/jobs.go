@@ -18,6 +18,7 @@ const (
 	QueueWebhooks = "webhooks"
 	QueuePrivacy  = "privacy"
 	QueueBatches  = "batches"
+	QueueHandover = "handover" // pickups and manifests; copies of v0.1.0 do not work on it
 )
 
 // maxAttempts is far more than any job needs: no job here is ever discarded, and
@@ -31,13 +32,8 @@ func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 		panic("store: Enqueue outside a transaction")
 	}
 
-	queue := QueueMoney
-	if own, ok := j.(interface{ Queue() string }); ok {
-		queue = own.Queue()
-	}
-
 	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{
-		Queue:       queue,
+		Queue:       queueOf(j),
 		ScheduledAt: time.Now().Add(after),
 		MaxAttempts: maxAttempts,
 	})
@@ -45,6 +41,14 @@ func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
 	}
 	return nil
+}
+
+// queueOf returns the queue of a job: its own, or that of money.
+func queueOf(j Job) string {
+	if own, ok := j.(interface{ Queue() string }); ok {
+		return own.Queue()
+	}
+	return QueueMoney
 }
 
 // unfinished are the states of a job that will still run.
@@ -56,8 +60,8 @@ var unfinished = []rivertype.JobState{
 	rivertype.JobStateScheduled,
 }
 
-// EnqueueOnce stores jobs about purchases that run now, except those that
-// EnqueueOnce stored before and that have not ended.
+// EnqueueOnce stores jobs that run now, except those that EnqueueOnce stored
+// before and that have not ended.
 func (s *Store) EnqueueOnce(ctx context.Context, jobs []Job) error {
 	if len(jobs) == 0 {
 		return nil
@@ -66,7 +70,7 @@ func (s *Store) EnqueueOnce(ctx context.Context, jobs []Job) error {
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, j := range jobs {
 		params[i] = river.InsertManyParams{Args: j, InsertOpts: &river.InsertOpts{
-			Queue:       QueueMoney,
+			Queue:       queueOf(j),
 			MaxAttempts: maxAttempts,
 			UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: unfinished},
 		}}

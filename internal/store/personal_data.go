@@ -70,6 +70,12 @@ var PersonalData = []PersonalColumns{
 	{"exports", []string{"subject_hash"}, DataHashed, "whose data was exported, for comparison"},
 	{"exports", []string{"encrypted_subject", "encrypted_file"}, DataEncrypted, "for seven days at most; an erasure deletes all files of the account"},
 
+	{"pickups", []string{"request", "booking", "error_message"}, DataAccount, "the account's own place and contact; what the carrier confirmed"},
+	{"pickups", []string{"carrier", "place_hash", "state", "error_code"}, DataNone, "a hash of the place"},
+	{"manifests", []string{"request", "excluded", "error_message"}, DataAccount, "the account's own address; tracking numbers"},
+	{"manifests", []string{"carrier", "scope", "state", "number", "idempotency_key", "error_code"}, DataIdentifier, "numbers of carriers and keys of clients"},
+	{"manifest_documents", []string{"data"}, DataAccount, "forms of carriers: the account's own address, counts and numbers"},
+	{"manifest_documents", []string{"type", "format"}, DataNone, ""},
 	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency", "two_factor_roles"}, DataAccount, "name and default sender"},
 	{"account_logos", []string{"image_hash", "image"}, DataAccount, ""},
 	{"api_keys", []string{"key_hash", "hint", "name", "scopes", "networks", "daily_limit_currency"}, DataAccount, ""},

@@ -107,6 +107,7 @@ const (
 	sqlSweepSearchNumbers   = `DELETE FROM search_numbers WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepSearchWords     = `DELETE FROM search_words WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepIdempotencyKeys = `DELETE FROM idempotency_keys WHERE ` + withinBlocks + ` AND shipment_id < @before`
+	sqlSweepManifests       = `DELETE FROM manifest_shipments WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepCarrierPolls    = `DELETE FROM carrier_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 	sqlSweepSandboxPolls    = `DELETE FROM sandbox_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 )
@@ -117,6 +118,7 @@ const (
 var sweptTables = []struct{ name, sql string }{
 	{"carrier_polls", sqlSweepCarrierPolls},
 	{"sandbox_polls", sqlSweepSandboxPolls},
+	{"manifest_shipments", sqlSweepManifests},
 	{"lookup_keys", sqlSweepLookupKeys},
 	{"shipment_facts", sqlSweepFacts},
 	{"search_numbers", sqlSweepSearchNumbers},
