@@ -22,11 +22,11 @@ const module = "github.com/waybillhq/waybill/"
 var floors = [][]string{
 	{"ship", "config", "seal", "emulator", "failpoint", "coalesce", "pdfium", "member/oidctest"},
 	{"budget", "csvtext"},
-	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "emulator/*"},
+	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "effect", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
 	{"quoting", "addresscheck", "inquiry", "store/storetest"},
-	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy"}, // services know no driver
+	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover"}, // services know no driver
 	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site"},

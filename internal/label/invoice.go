@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/go-text/typesetting/language"
-
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -62,15 +60,7 @@ func ParseInvoice(data []byte) (Invoice, error) {
 	return invoice, nil
 }
 
-// The measures of an invoice, in dots of 203 to the inch.
-const (
-	invoiceLeft   = 100
-	invoiceRight  = 1600
-	invoiceTop    = 120
-	invoiceBottom = 2100
-	invoiceRow    = 56
-	invoiceItems  = 100 // at most; an order has no more
-)
+const invoiceItems = 100 // at most; an order has no more
 
 // RenderInvoice writes the invoice as a PDF, as many pages as its items need.
 func (r *Renderer) RenderInvoice(invoice Invoice) (Rendering, error) {
@@ -86,9 +76,12 @@ func (r *Renderer) RenderInvoice(invoice Invoice) (Rendering, error) {
 	}
 
 	writer := &invoiceWriter{
-		invoice:  invoice,
-		paper:    paper,
-		language: languageOf(invoice.To, invoice.From),
+		invoice: invoice,
+		paperWriter: paperWriter{
+			isSample: invoice.Sample,
+			paper:    paper,
+			language: languageOf(invoice.To, invoice.From),
+		},
 	}
 	writer.writeHead()
 	for _, item := range invoice.Items {
@@ -104,75 +97,33 @@ func (r *Renderer) RenderInvoice(invoice Invoice) (Rendering, error) {
 
 // invoiceWriter lays an invoice out, from top to bottom.
 type invoiceWriter struct {
-	invoice  Invoice
-	paper    dimensions
-	language language.Language
-	scenes   []scene
-	y        int // the next baseline
-}
-
-// beginPage begins a new page.
-func (w *invoiceWriter) beginPage() {
-	w.scenes = append(w.scenes, scene{
-		paper:  w.paper,
-		dpi:    203,
-		width:  dotsOf(w.paper.width, 203),
-		height: dotsOf(w.paper.height, 203),
-	})
-
-	w.y = invoiceTop
-	if w.invoice.Sample {
-		w.write(sampleMark, invoiceLeft, invoiceRight-invoiceLeft, 30, true)
-	}
-	w.y += 90
-}
-
-// write puts a line on the current baseline. Text that is too long is narrowed.
-func (w *invoiceWriter) write(content string, x, width, size int, bold bool) {
-	if content = clean(content); content == "" {
-		return
-	}
-	page := &w.scenes[len(w.scenes)-1]
-	page.texts = append(page.texts, text{
-		content:  content,
-		x:        x,
-		y:        w.y,
-		width:    width,
-		size:     size,
-		bold:     bold,
-		language: w.language,
-	})
-}
-
-// drawRule draws a horizontal rule, a little below the current baseline.
-func (w *invoiceWriter) drawRule() {
-	page := &w.scenes[len(w.scenes)-1]
-	page.rects = append(page.rects, rect{invoiceLeft, w.y + 14, invoiceRight - invoiceLeft, 2})
+	paperWriter
+	invoice Invoice
 }
 
 // writeHead writes the title, the parties, the facts and the table's header.
 func (w *invoiceWriter) writeHead() {
 	invoice := w.invoice
 	w.beginPage()
-	w.write("COMMERCIAL INVOICE", invoiceLeft, 900, 56, true)
+	w.write("COMMERCIAL INVOICE", paperLeft, 900, 56, true)
 	w.drawRule()
 
 	// The parties stand side by side; what follows begins below the longer
 	// address.
 	w.y += 70
-	middle := (invoiceLeft + invoiceRight) / 2
+	middle := (paperLeft + paperRight) / 2
 	top := w.y
 	lowest := w.y
 	for i, party := range []struct {
 		title string
 		lines []string
 	}{{"SHIPPER / EXPORTER", invoice.From}, {"CONSIGNEE", invoice.To}} {
-		x := invoiceLeft + i*(middle-invoiceLeft)
+		x := paperLeft + i*(middle-paperLeft)
 		w.y = top
-		w.write(party.title, x, middle-invoiceLeft-40, 22, false)
+		w.write(party.title, x, middle-paperLeft-40, 22, false)
 		for _, line := range cleanLines(party.lines) {
 			w.y += 40
-			w.write(line, x, middle-invoiceLeft-40, 30, false)
+			w.write(line, x, middle-paperLeft-40, 30, false)
 		}
 		lowest = max(lowest, w.y)
 	}
@@ -183,8 +134,8 @@ func (w *invoiceWriter) writeHead() {
 		if clean(fact.Value) == "" {
 			continue
 		}
-		w.write(fact.Name, invoiceLeft, 420, 28, false)
-		w.write(fact.Value, invoiceLeft+440, 1060, 28, true)
+		w.write(fact.Name, paperLeft, 420, 28, false)
+		w.write(fact.Value, paperLeft+440, 1060, 28, true)
 		w.y += 42
 	}
 
@@ -202,8 +153,8 @@ func (w *invoiceWriter) writeRow(cells [6]string, bold bool) {
 
 // writeItem writes a row of goods, on a new page if this one is full.
 func (w *invoiceWriter) writeItem(item InvoiceItem) {
-	w.y += invoiceRow
-	if w.y > invoiceBottom {
+	w.y += paperRow
+	if w.y > paperBottom {
 		w.beginPage()
 	}
 	w.writeRow([...]string{item.Description, item.HSCode, item.Origin, strconv.Itoa(item.Quantity), item.Value, item.Total}, false)
@@ -213,21 +164,21 @@ func (w *invoiceWriter) writeItem(item InvoiceItem) {
 func (w *invoiceWriter) writeTotals() {
 	// The total, the declaration and the signature stay on one page.
 	w.drawRule()
-	if w.y+300 > invoiceBottom {
+	if w.y+300 > paperBottom {
 		w.beginPage()
 	}
 
-	w.y += invoiceRow
+	w.y += paperRow
 	w.write("Total", 1140, 210, 30, true)
 	w.write(w.invoice.Total, 1370, 230, 30, true)
 
 	w.y += 110
-	w.write(w.invoice.Declares, invoiceLeft, invoiceRight-invoiceLeft, 26, false)
+	w.write(w.invoice.Declares, paperLeft, paperRight-paperLeft, 26, false)
 
 	w.y += 90
-	w.write(w.invoice.Signer, invoiceLeft, 700, 30, true)
+	w.write(w.invoice.Signer, paperLeft, 700, 30, true)
 	w.y += 8
 	w.drawRule()
 	w.y += 50
-	w.write("Signature and date", invoiceLeft, 700, 22, false)
+	w.write("Signature and date", paperLeft, 700, 22, false)
 }

@@ -136,11 +136,22 @@ func (c *checker) origin(o *Order, n Normalizing) {
 		origin, invalid := o.Origin.Normalize("/origin")
 		o.Origin = origin
 		c.add(invalid...)
-	case n.Account.Origin != nil:
-		o.Origin = *n.Account.Origin
-	case !n.Tenant.Livemode:
-		o.Origin = sampleOrigin
+	default:
+		o.Origin = DefaultOrigin(n.Tenant, n.Account)
 	}
+}
+
+// DefaultOrigin is where parcels come from if a client does not say: the
+// account's default location, else, in test mode, a sample. In live mode the zero
+// address is none.
+func DefaultOrigin(t Tenant, a Account) Address {
+	switch {
+	case a.Origin != nil:
+		return *a.Origin
+	case !t.Livemode:
+		return sampleOrigin
+	}
+	return Address{}
 }
 
 func (c *checker) parcels(list []Parcel, n Normalizing) []Parcel {

@@ -93,8 +93,8 @@ type Creation struct {
 // the address of the recipient's page, empty if there is none.
 func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	order := shipment.Order
-	origin := addressOf(order.Origin)
-	destination := addressOf(order.Destination)
+	origin := AddressOf(order.Origin)
+	destination := AddressOf(order.Destination)
 
 	shown := ShipmentOf(shipment, base)
 	shown.Origin = &origin
@@ -133,10 +133,10 @@ func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 
 // CreationOf is an order as a client would send it.
 func CreationOf(order ship.Order) Creation {
-	origin := addressOf(order.Origin)
+	origin := AddressOf(order.Origin)
 	creation := Creation{
 		OrderID:     order.OrderID,
-		Destination: addressOf(order.Destination),
+		Destination: AddressOf(order.Destination),
 		Origin:      &origin,
 		LabelFormat: order.LabelFormat,
 		Reference:   order.Reference,
@@ -162,7 +162,8 @@ func CreationOf(order ship.Order) Creation {
 	return creation
 }
 
-func addressOf(address ship.Address) Address {
+// AddressOf shows an address.
+func AddressOf(address ship.Address) Address {
 	return Address{
 		Name:        address.Name,
 		Company:     address.Company,

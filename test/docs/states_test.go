@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/effect"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -100,6 +101,17 @@ func TestTheLabelsDiagramFollowsThePurchases(t *testing.T) {
 		}
 	}
 	compareArrows(t, arrows, diagram(t, "A label"))
+}
+
+func TestTheDiagramOfPickupsIsTheTable(t *testing.T) {
+	t.Parallel()
+	arrows := map[string]bool{}
+	for from, list := range effect.Transitions {
+		for _, to := range list {
+			arrows[string(from)+" --> "+string(to)] = true
+		}
+	}
+	compareArrows(t, arrows, diagram(t, "A pickup or a manifest"))
 }
 
 // TestTheParcelsDiagramIsWhatScansDo applies every sequence of four scans at

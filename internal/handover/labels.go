@@ -1,0 +1,260 @@
+package handover
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Which labels are put on a manifest.
+const (
+	// MaxManifestLabels is how many labels one manifest has at most. Those that
+	// are left are for the next one.
+	MaxManifestLabels = 10_000
+
+	manifestDays = 7 // how far back labels are looked for that are on no manifest
+	labelPage    = 500
+)
+
+// picked is what a manifest is going to have, and what was left out of it.
+type picked struct {
+	order    ship.ManifestOrder
+	excluded []ship.ManifestExclusion
+}
+
+// pickLabels chooses the labels of a manifest: those that the client names, or
+// all of the last days that are not handed over yet.
+func (s *Service) pickLabels(ctx context.Context, in ManifestInput, c *carrier.Carrier) (picked, error) {
+	p := picked{order: ship.ManifestOrder{ShipDate: in.ShipDate}}
+	if p.order.ShipDate == "" {
+		p.order.ShipDate = ship.DateOf(s.now())
+	}
+	if in.Address != (ship.Address{}) {
+		address, wrong := in.Address.Normalize("/address")
+		if len(wrong) > 0 {
+			return p, ship.InvalidFields(wrong)
+		}
+		p.order.Address = address
+	}
+
+	coversDay := scopeOf(c) == store.ManifestDay
+	var open, chosen []ship.Shipment
+	var err error
+	if len(in.Shipments) == 0 || coversDay {
+		if open, err = s.openLabels(ctx, in.Tenant, c, p.order.ShipDate); err != nil {
+			return p, err
+		}
+		chosen = open
+	}
+	if len(in.Shipments) > 0 {
+		if chosen, err = s.namedLabels(ctx, in, c, &p); err != nil {
+			return p, err
+		}
+	}
+
+	// Where a manifest covers a day, a label that is left out here would be
+	// handed over all the same.
+	if coversDay {
+		if err := requireAll(open, chosen, p.order); err != nil {
+			return p, err
+		}
+	}
+	p.add(chosen, coversDay, ship.DefaultOrigin(in.Tenant, in.Account))
+	if len(p.order.Labels) == 0 {
+		return p, nothingToManifest(p.excluded)
+	}
+	return p, nil
+}
+
+// openLabels returns the shipments of the carrier account that are to be handed
+// over by the day, oldest first.
+func (s *Service) openLabels(ctx context.Context, t ship.Tenant, c *carrier.Carrier, day ship.Date) ([]ship.Shipment, error) {
+	filter := store.ShipmentFilter{
+		States:  []ship.State{ship.StatePurchased},
+		Carrier: c.Spec().Name,
+		From:    day.Time().AddDate(0, 0, -manifestDays),
+		Order:   store.ShipmentOrder{First: true},
+	}
+
+	var open []ship.Shipment
+	page := ship.Page{Limit: labelPage}
+	for len(open) < MaxManifestLabels {
+		list, err := s.Store.Shipments(ctx, t, filter, page)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			break
+		}
+		page.Before = list[len(list)-1].ID.Raw()
+
+		list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
+			return !isSoldBy(shipment, c) || isHandedOver(shipment, c) || !isDue(shipment, c, day)
+		})
+		manifested, err := s.Store.ManifestsOf(ctx, t, idsOf(list))
+		if err != nil {
+			return nil, err
+		}
+		for _, shipment := range list {
+			if manifested[shipment.ID] == "" {
+				open = append(open, trimmed(shipment))
+			}
+		}
+	}
+	return open[:min(len(open), MaxManifestLabels)], nil
+}
+
+// isHandedOver reports whether the carrier has the parcel already. The parcels of
+// the sandbox move within seconds of their purchase: they count until they are
+// delivered.
+func isHandedOver(shipment ship.Shipment, c *carrier.Carrier) bool {
+	if c.Simulated() {
+		return shipment.Progress.Status == ship.Delivered
+	}
+	return shipment.Progress.Status.Rank() > ship.LabelGenerated.Rank()
+}
+
+// isDue reports whether a label is one of the day's, or of a day before where the
+// carrier does not close days.
+func isDue(shipment ship.Shipment, c *carrier.Carrier, day ship.Date) bool {
+	if scopeOf(c) == store.ManifestDay {
+		return shipment.Order.ShipDate == day
+	}
+	return shipment.Order.ShipDate <= day
+}
+
+// trimmed is what a manifest needs of a shipment: there may be thousands.
+func trimmed(shipment ship.Shipment) ship.Shipment {
+	return ship.Shipment{
+		ID:     shipment.ID,
+		State:  shipment.State,
+		Order:  ship.Order{Origin: shipment.Order.Origin},
+		Tenant: shipment.Tenant,
+		Purchase: ship.Purchase{
+			Service:        shipment.Purchase.Service,
+			TrackingNumber: shipment.Purchase.TrackingNumber,
+			Pieces:         shipment.Purchase.Pieces,
+		},
+	}
+}
+
+func idsOf(list []ship.Shipment) []ship.ShipmentID {
+	ids := make([]ship.ShipmentID, len(list))
+	for i, shipment := range list {
+		ids[i] = shipment.ID
+	}
+	return ids
+}
+
+// namedLabels returns the shipments that the client names, except those that
+// cannot be on the manifest.
+func (s *Service) namedLabels(ctx context.Context, in ManifestInput, c *carrier.Carrier, p *picked) ([]ship.Shipment, error) {
+	found, err := s.Store.ShipmentsByID(ctx, in.Tenant, in.Shipments)
+	if err != nil {
+		return nil, err
+	}
+	manifested, err := s.Store.ManifestsOf(ctx, in.Tenant, in.Shipments)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[ship.ShipmentID]ship.Shipment, len(found))
+	for _, shipment := range found {
+		byID[shipment.ID] = shipment
+	}
+
+	var list []ship.Shipment
+	for i, id := range in.Shipments {
+		if slices.Contains(in.Shipments[:i], id) {
+			continue
+		}
+		shipment := byID[id]
+		if reason := whyNot(shipment, manifested[id], c); reason != "" {
+			p.exclude(id, reason)
+			continue
+		}
+		list = append(list, trimmed(shipment))
+	}
+	return list, nil
+}
+
+// whyNot says why a shipment that is named cannot be on a manifest; empty if it
+// can.
+func whyNot(shipment ship.Shipment, on ship.ManifestID, c *carrier.Carrier) string {
+	switch {
+	case shipment.Sequence == 0:
+		return "There is no such shipment."
+	case on != "":
+		return "It is on manifest " + string(on) + "."
+	case shipment.State == ship.StateVoided || shipment.State == ship.StateVoiding || shipment.State == ship.StateRefundPending:
+		return "Its label was voided."
+	case shipment.State != ship.StatePurchased:
+		return "It has no label."
+	case !isSoldBy(shipment, c):
+		return "Its label was not bought with this carrier account."
+	case shipment.Progress.Status == ship.Delivered:
+		return "It is delivered."
+	}
+	return ""
+}
+
+// requireAll returns an error unless all open labels of the day are chosen, and
+// leave from the address if one is given.
+func requireAll(open, chosen []ship.Shipment, order ship.ManifestOrder) error {
+	isChosen := make(map[ship.ShipmentID]bool, len(chosen))
+	for _, shipment := range chosen {
+		isChosen[shipment.ID] = order.Address == (ship.Address{}) || placeOf(shipment.Order.Origin) == placeOf(order.Address)
+	}
+
+	var missing []string
+	for _, shipment := range open {
+		if !isChosen[shipment.ID] {
+			missing = append(missing, string(shipment.ID))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	failure := ship.Coded(ship.Invalid, "manifest_covers_day",
+		"the carrier closes all labels of a day, and %d of %s would be left out; leave out shipmentIds and address, or void what is not sent", len(missing), order.ShipDate)
+	failure.Details = map[string]any{"missing": missing[:min(len(missing), 100)]}
+	return failure
+}
+
+func (p *picked) exclude(id ship.ShipmentID, reason string) {
+	p.excluded = append(p.excluded, ship.ManifestExclusion{Shipment: id, Reason: reason})
+}
+
+// add puts shipments on the manifest. One manifest is for one place, unless it
+// covers a day: the address that is given, else the account's own if something
+// leaves from there, else that of the newest label.
+func (p *picked) add(list []ship.Shipment, coversDay bool, usual ship.Address) {
+	if len(list) == 0 {
+		return
+	}
+	if p.order.Address == (ship.Address{}) {
+		p.order.Address = list[len(list)-1].Order.Origin
+		if i := slices.IndexFunc(list, func(s ship.Shipment) bool { return placeOf(s.Order.Origin) == placeOf(usual) }); i >= 0 {
+			p.order.Address = list[i].Order.Origin
+		}
+	}
+
+	place := placeOf(p.order.Address)
+	for _, shipment := range list {
+		if !coversDay && placeOf(shipment.Order.Origin) != place {
+			p.exclude(shipment.ID, "It leaves from another address, which needs a manifest of its own.")
+			continue
+		}
+		p.order.Labels = append(p.order.Labels, ship.ManifestLabel{
+			Shipment: shipment.ID,
+			Service:  shipment.Purchase.Service,
+			Numbers:  numbersOf(shipment),
+		})
+	}
+	slices.SortStableFunc(p.order.Labels, func(a, b ship.ManifestLabel) int {
+		return strings.Compare(string(a.Shipment), string(b.Shipment))
+	})
+}

@@ -1,0 +1,276 @@
+package handover
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/effect"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func TestAManifestHasEverythingThatIsNotHandedOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.buy("usps")
+	second := b.buy("usps")
+	b.buy("ups")
+	voided := b.buy("usps")
+	if err := b.Store.Move(t.Context(), voided, ship.StateVoiding); err != nil {
+		t.Fatal(err)
+	}
+
+	closed, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+	if err != nil || !closed.IsNew || closed.State != effect.Succeeded || closed.Number != "M1" {
+		t.Fatalf("%+v %v", closed, err)
+	}
+	if got := Shipments(closed.Manifest); !slices.Equal(got, []ship.ShipmentID{first.ID, second.ID}) || closed.Count != 2 {
+		t.Errorf("shipments %v", got)
+	}
+	document, err := b.ManifestDocument(t.Context(), b.tenant, closed.ID, 1)
+	if err != nil || document.Type != "scan_form" || string(document.Data) != "%PDF-form" {
+		t.Errorf("%v %v", document.Type, err)
+	}
+	if _, err := b.ManifestDocument(t.Context(), b.tenant, closed.ID, 2); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("a second document: %v", err)
+	}
+
+	if _, err := b.CloseManifest(t.Context(), b.manifest("usps")); ship.CodeOf(err) != "nothing_to_manifest" {
+		t.Errorf("a second manifest: %v", err)
+	}
+	third := b.buy("usps")
+	named, err := b.CloseManifest(t.Context(), b.manifest("usps", first.ID, voided.ID, third.ID))
+	if err != nil || !slices.Equal(Shipments(named.Manifest), []ship.ShipmentID{third.ID}) || len(named.Excluded) != 2 {
+		t.Fatalf("%+v %v", named.Manifest, err)
+	}
+	for i, want := range []string{string(closed.ID), "voided"} {
+		if !strings.Contains(named.Excluded[i].Reason, want) {
+			t.Errorf("excluded because %q", named.Excluded[i].Reason)
+		}
+	}
+	if list, err := b.Manifests(t.Context(), b.tenant, ship.Page{Limit: 10}); err != nil || len(list) != 2 || list[1].Count != 2 {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+func TestACarrierWithoutManifestsGetsAHandoverSheet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buy("ups")
+	closed, err := b.CloseManifest(t.Context(), b.manifest("ups"))
+	if err != nil || closed.State != effect.Succeeded || Documents(closed.Manifest)[0].Type != HandoverSheet {
+		t.Fatalf("%+v %v", closed, err)
+	}
+	sheet, err := b.ManifestDocument(t.Context(), b.tenant, closed.ID, 1)
+	if err != nil || sheet.Format != "pdf" || !bytes.HasPrefix(sheet.Data, []byte("%PDF-")) {
+		t.Errorf("%v %.20q", err, sheet.Data)
+	}
+	if _, err := b.CloseManifest(t.Context(), b.manifest("ups")); ship.CodeOf(err) != "nothing_to_manifest" {
+		t.Errorf("a second sheet: %v", err)
+	}
+}
+
+func TestAShipmentIsOnOneManifestHoweverManyAreClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 6 {
+		b.buy("usps")
+	}
+	var mu sync.Mutex
+	seen := map[ship.ShipmentID]int{}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			closed, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+			if err != nil && ship.CodeOf(err) != "nothing_to_manifest" {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, id := range Shipments(closed.Manifest) {
+				seen[id]++
+			}
+		})
+	}
+	group.Wait()
+
+	onForms := 0
+	for _, form := range b.stands["usps"].manifests {
+		onForms += len(form.Labels)
+	}
+	if len(seen) != 6 || onForms != 6 {
+		t.Errorf("%d shipments on manifests, %d on forms of the carrier; want 6: %v", len(seen), onForms, seen)
+	}
+}
+
+func TestWhatTheCarrierLeavesOutCanGoOnTheNextManifest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.buy("usps")
+	second := b.buy("usps")
+	b.stands["usps"].excludes = []ship.ManifestExclusion{{Shipment: second.ID, Reason: "Its weight is missing."}}
+	closed, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+	if err != nil || closed.Count != 1 || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{first.ID}) || len(closed.Excluded) != 1 {
+		t.Fatalf("%+v %v", closed.Manifest, err)
+	}
+
+	b.stands["usps"].excludes = nil
+	next, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+	if err != nil || !slices.Equal(Shipments(next.Manifest), []ship.ShipmentID{second.ID}) {
+		t.Errorf("%+v %v", next.Manifest, err)
+	}
+}
+
+func TestARefusedManifestFreesItsLabels(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buy("usps")
+	b.stands["usps"].fail = ship.Errorf(ship.Invalid, "the account is blocked")
+	if _, err := b.CloseManifest(t.Context(), b.manifest("usps")); ship.CodeOf(err) != "carrier_rejected" {
+		t.Errorf("refused: %v", err)
+	}
+	b.stands["usps"].fail = nil
+	if closed, err := b.CloseManifest(t.Context(), b.manifest("usps")); err != nil || closed.Count != 1 {
+		t.Errorf("after a refusal: %v", err)
+	}
+}
+
+func TestLostManifests(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buy("usps")
+	b.stands["usps"].lose = 1
+	in := b.manifest("usps")
+	in.Key = "k1"
+	closed, err := b.CloseManifest(t.Context(), in)
+	if err != nil || closed.State != effect.Uncertain {
+		t.Fatalf("%s %v", closed.State, err)
+	}
+	if again, err := b.CloseManifest(t.Context(), in); err != nil || again.ID != closed.ID || again.IsNew {
+		t.Errorf("under the same key: %+v %v", again, err)
+	}
+
+	// Closing again shows that it was closed. The form is lost, so a sheet of our
+	// own stands in for it.
+	got := b.settleManifest(closed.ID)
+	if got.State != effect.Succeeded || got.Number != "M1" || Documents(got)[0].Type != HandoverSheet || len(b.stands["usps"].manifests) != 1 {
+		t.Errorf("%s %q %v", got.State, got.Number, Documents(got))
+	}
+
+	// At a carrier that closes days it is looked up, with its form.
+	b.buy("fedex")
+	b.stands["fedex"].lose = 1
+	day, err := b.CloseManifest(t.Context(), b.manifest("fedex"))
+	if err != nil || day.State != effect.Uncertain {
+		t.Fatalf("%s %v", day.State, err)
+	}
+	if got := b.settleManifest(day.ID); got.State != effect.Succeeded || len(got.Documents) != 1 || len(b.stands["fedex"].manifests) != 1 {
+		t.Errorf("%s %v", got.State, got.Documents)
+	}
+
+	// The second of a day cannot be told from the first.
+	b.buy("fedex")
+	b.stands["fedex"].lose = 1
+	second, err := b.CloseManifest(t.Context(), b.manifest("fedex"))
+	if err != nil || second.State != effect.NeedsReview || len(b.stands["fedex"].manifests) != 2 {
+		t.Errorf("%s %v", second.State, err)
+	}
+}
+
+func TestADayIsClosedAsAWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.buy("fedex")
+	second := b.buy("fedex")
+	_, err := b.CloseManifest(t.Context(), b.manifest("fedex", first.ID))
+	if ship.CodeOf(err) != "manifest_covers_day" || !slices.Equal(ship.ErrorOf(err).Details["missing"].([]string), []string{string(second.ID)}) {
+		t.Errorf("narrower than the day: %v", err)
+	}
+
+	// Two of one day are not closed at the same time.
+	b.stands["fedex"].lose = 1
+	open, err := b.CloseManifest(t.Context(), b.manifest("fedex", second.ID, first.ID))
+	if err != nil || open.State != effect.Uncertain {
+		t.Fatalf("%s %v", open.State, err)
+	}
+	b.buy("fedex")
+	if _, err := b.CloseManifest(t.Context(), b.manifest("fedex")); ship.CodeOf(err) != "manifest_in_progress" {
+		t.Errorf("a second one at the same time: %v", err)
+	}
+	b.settleManifest(open.ID)
+	if _, err := b.CloseManifest(t.Context(), b.manifest("fedex")); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestAManifestSurvivesADeathAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"usps", "fedex"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for stopAt := 1; stopAt <= 3; stopAt++ { // intend, send, record
+				for _, before := range []bool{true, false} {
+					b := newBench(t)
+					shipment := b.buy(name)
+					in := b.manifest(name)
+					c, err := b.seller(t.Context(), b.tenant, in.Seller)
+					if err != nil {
+						t.Fatal(err)
+					}
+					picked, err := b.pickLabels(t.Context(), in, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					manifest := store.Manifest{ID: ship.NewManifestID(7, b.now()), Tenant: b.tenant, Carrier: name, Scope: scopeOf(c), Order: picked.order}
+					manifest.State = effect.Pending
+					r, err := b.manifestRun(t.Context(), &manifest, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.dyingRun(r, stopAt, before)
+
+					if stopAt == 1 && before {
+						if closed, err := b.CloseManifest(t.Context(), in); err != nil || closed.Count != 1 {
+							t.Errorf("after a death before anything: %v", err)
+						}
+						continue
+					}
+					got := b.settleManifest(manifest.ID)
+					on, err := b.Store.ManifestsOf(t.Context(), b.tenant, []ship.ShipmentID{shipment.ID})
+					if err != nil || got.State != effect.Succeeded || on[shipment.ID] != manifest.ID || len(b.stands[name].manifests) != 1 {
+						t.Errorf("act %d, before %t: it is %s, the carrier has %d, the shipment is on %v (%v)", stopAt, before, got.State, len(b.stands[name].manifests), on, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestFindOpenEnqueuesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buy("usps")
+	b.stands["usps"].lose = 2
+	if _, err := b.CloseManifest(t.Context(), b.manifest("usps")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.book(b.pickup("usps")); err != nil {
+		t.Fatal(err)
+	}
+	before := b.now().Add(DefaultWaits.Settle)
+	pickups, err := b.Store.OpenPickups(t.Context(), before)
+	if err != nil || len(pickups) != 1 || pickups[0].Tenant != b.tenant {
+		t.Errorf("%v %v", pickups, err)
+	}
+	manifests, err := b.Store.OpenManifests(t.Context(), before)
+	if err != nil || len(manifests) != 1 {
+		t.Errorf("%v %v", manifests, err)
+	}
+	b.clock.pass(2 * DefaultWaits.Settle)
+	if err := b.FindOpen(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
