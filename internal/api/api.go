@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/member"
@@ -39,6 +40,7 @@ type Config struct {
 	Webhook   *webhook.Service
 	Rules     *rulebook.Service
 	Privacy   *privacy.Service
+	Handover  *handover.Service
 	Addresses *addresscheck.Service
 	Inquiry   *inquiry.Service
 	Batch     *batch.Service

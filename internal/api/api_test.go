@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -122,6 +123,7 @@ func newBench(t testing.TB) *bench {
 	c.Webhook = webhook.New(webhook.Config{
 		Store: st, Box: c.Box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
+	c.Handover = handover.New(handover.Config{Store: st, Accounts: sellers, Labels: labels, Waits: handover.DefaultWaits, Log: c.Log})
 	c.Privacy = privacy.New(privacy.Config{Store: st, Box: c.Box, Log: c.Log, RedactCells: batch.RedactCells})
 	c.Limits.RequestsPerSec = -1
 	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy}

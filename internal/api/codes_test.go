@@ -22,7 +22,7 @@ func TestEveryCodeIsListed(t *testing.T) {
 		fields = append(fields, f[0])
 	}
 	seen := 0
-	for _, dir := range []string{"ship", "label", "account", "routing", "sheet", "rulebook", "shipping", "tracking", "webhook", "httpkit", "api"} {
+	for _, dir := range []string{"ship", "label", "account", "routing", "sheet", "rulebook", "shipping", "handover", "tracking", "webhook", "httpkit", "api"} {
 		for where, use := range codesIn(t, filepath.Join("..", dir)) {
 			seen++
 			_, listed := httpkit.CodeNamed(use.code)

@@ -82,6 +82,9 @@ func (d *document) arrangePaths() {
 			members = append(members, labelPaths(item.child("get"))...)
 			continue
 		}
+		if m.name == manifestFilePath {
+			m.name = manifestFileURL
+		}
 		members = append(members, m)
 	}
 	paths.members = members
@@ -129,6 +132,7 @@ func (d *document) tidy() {
 var fileAnswers = map[string]label.Format{
 	"getDocument":        label.PDF,
 	"getProofOfDelivery": label.PDF,
+	"getManifestPdf":     label.PDF,
 	"getBatchLabelsPdf":  label.PDF,
 	"getBatchLabelsZpl":  label.ZPL,
 }
@@ -319,6 +323,9 @@ func (d *document) routeOf(method, path string) *route {
 	if strings.HasPrefix(path, "/v1/labels/") {
 		method = http.MethodGet
 		path = labelPath
+	}
+	if path == manifestFileURL {
+		path = manifestFilePath
 	}
 
 	for _, rt := range d.routes {

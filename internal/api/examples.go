@@ -64,8 +64,16 @@ var requestExamples = withRouting(map[string]any{
 	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
 	"createExport":    json.RawMessage(`{"email": "ada@example.com"}`),
 	"changeRetention": json.RawMessage(`{"personalDataDays": 90, "labelDays": 30}`),
-	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
-	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
+	"bookPickup": json.RawMessage(`{
+		"carrier": "ups",
+		"readyAt": "2026-03-02T14:00:00-08:00",
+		"closeAt": "2026-03-02T18:00:00-08:00",
+		"parcels": 12,
+		"instructions": "Ring the bell at dock 2"
+	}`),
+	"closeManifest":  json.RawMessage(`{"carrier": "usps", "shipDate": "2026-03-02"}`),
+	"createErasure":  json.RawMessage(`{"email": "ada@example.com"}`),
+	"redeliverEvent": json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
 
 const (
@@ -326,6 +334,17 @@ func responseExample(id string, status int) any {
 		return map[string]any{"id": exportExample().ID, "person": "ada@example.com", "shipments": []any{}, "orderFileLines": []any{}}
 	case "listExports":
 		return pageOf([]export{exportExample()}, false, "")
+	case "bookPickup", "getPickup", "cancelPickup":
+		return pickupExample(id, status)
+	case "listPickups":
+		return pageOf([]pickup{pickupExample(id, status)}, false, "")
+	case "closeManifest", "getManifest":
+		return manifestExample(status)
+	case "listManifests":
+		listed := manifestExample(status)
+		listed.Documents = []manifestDocument{}
+		listed.ShipmentIDs = []string{}
+		return pageOf([]manifest{listed}, false, "")
 	case "getRetention", "changeRetention":
 		return retentionShown{PersonalDataDays: 90, LabelDays: 30}
 	case "redeliverEvent":
@@ -515,4 +534,53 @@ func exportExample() export {
 		FinishedAt: exampleShipment.Raw().Time().Add(time.Minute),
 		ExpiresAt:  exampleShipment.Raw().Time().AddDate(0, 0, 7),
 	})
+}
+
+// pickupExample is a pickup as an operation answers it.
+func pickupExample(operation string, status int) pickup {
+	shown := pickup{
+		ID:           "pik_01KJMBQDHV00G2N6V3T9RZKXB4",
+		Status:       "scheduled",
+		Carrier:      "ups",
+		Confirmation: "2929602E9CP",
+		Window:       pickupWindow{ReadyAt: "2026-03-02T14:00:00-08:00", CloseAt: "2026-03-02T18:00:00-08:00"},
+		Address:      wire.AddressOf(shipmentExample(ship.LabelGenerated, ship.StatePurchased).Order.Origin),
+		Parcels:      12,
+		ShipmentIDs:  []string{},
+		Instructions: "Ring the bell at dock 2",
+		CreatedAt:    wire.Time(exampleShipment.Raw().Time()),
+	}
+	switch {
+	case operation == "cancelPickup" && status == http.StatusOK:
+		shown.Status = "cancelled"
+		shown.CancelledAt = wire.Time(exampleShipment.Raw().Time().Add(time.Hour))
+	case operation == "bookPickup" && status == http.StatusAccepted:
+		shown.Status = "pending"
+		shown.Confirmation = ""
+	}
+	return shown
+}
+
+func manifestExample(status int) manifest {
+	at := exampleShipment.Raw().Time()
+	shown := manifest{
+		ID:            "man_01KJMBQDHV00G2N6V3T9RZKXB4",
+		Status:        "closed",
+		Carrier:       "usps",
+		ShipDate:      string(ship.DateOf(at)),
+		Number:        "9275090140101500000012",
+		Documents:     []manifestDocument{{Type: "scan_form", URL: exampleBase + "/v1/manifests/man_01KJMBQDHV00G2N6V3T9RZKXB4.pdf"}},
+		ShipmentCount: 1,
+		ShipmentIDs:   []string{string(exampleShipment)},
+		Excluded:      []manifestExclusion{},
+		CreatedAt:     wire.Time(at),
+		ClosedAt:      wire.Time(at.Add(time.Second)),
+	}
+	if status == http.StatusAccepted {
+		shown.Status = "pending"
+		shown.Number = ""
+		shown.Documents = []manifestDocument{}
+		shown.ClosedAt = ""
+	}
+	return shown
 }

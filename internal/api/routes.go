@@ -77,6 +77,8 @@ func (s *server) table() []*route {
 		s.privacyRoutes(),
 		s.retentionRoutes(),
 		s.addressRoutes(),
+		s.pickupRoutes(),
+		s.manifestRoutes(),
 	)
 }
 

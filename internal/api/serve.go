@@ -24,7 +24,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		httpkit.Fail(w, r, pathNotFound())
 		return
 	}
-	s.mux.ServeHTTP(w, r)
+	s.mux.ServeHTTP(w, withManifestFile(r))
 }
 
 func pathNotFound() error { return ship.Errorf(ship.NotFound, "there is no such path") }

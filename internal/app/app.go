@@ -183,6 +183,7 @@ func (a *App) buildWorker() error {
 			Webhook:   a.services.webhook,
 			Batch:     a.services.batch,
 			Privacy:   a.services.privacy,
+			Handover:  a.services.handover,
 			Addresses: a.services.addresses,
 			Member:    a.services.member,
 			Store:     a.store,
@@ -212,6 +213,9 @@ func (a *App) buildWorker() error {
 	findEvery := min(findOpenEvery, a.cfg.SettleAfter/4)
 	a.addLoop("find open purchases", func(ctx context.Context) (int, error) {
 		return 0, a.services.shipping.FindOpen(ctx)
+	}, findEvery, findEvery)
+	a.addLoop("find open pickups and manifests", func(ctx context.Context) (int, error) {
+		return 0, a.services.handover.FindOpen(ctx)
 	}, findEvery, findEvery)
 	a.loops = append(a.loops, worker.Loop{
 		Name:  "count shipments",
@@ -359,6 +363,7 @@ func (a *App) stop(ctx context.Context) error {
 	// A purchase may go on after its request was answered. It is waited for
 	// last, when no request and no job can begin another.
 	a.services.shipping.Drain(ctx)
+	a.services.handover.Drain(ctx)
 	return errors.Join(requestsErr, jobsErr)
 }
 

@@ -19,14 +19,20 @@ import (
 	"github.com/waybillhq/waybill/internal/worker"
 )
 
-// newShipping adds to c what purchases need: labels, the disk that holds what
-// was bought, waits and metrics.
-func newShipping(cfg config.Config, box *seal.Box, heavy *budget.Budget, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
-	var err error
-	if c.Labels, err = label.NewRenderer(cfg.FontDir); err != nil {
+// newRenderer returns what draws labels and sheets.
+func newRenderer(cfg config.Config, heavy *budget.Budget) (*label.Renderer, error) {
+	renderer, err := label.NewRenderer(cfg.FontDir)
+	if err != nil {
 		return nil, fmt.Errorf("label renderer: %w", err)
 	}
-	c.Labels.Heavy = heavy
+	renderer.Heavy = heavy
+	return renderer, nil
+}
+
+// newShipping adds to c what purchases need: the disk that holds what was
+// bought, waits and metrics.
+func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
+	var err error
 	if c.Spool, c.RecoveryLog, err = openSpool(cfg, box); err != nil {
 		return nil, err
 	}

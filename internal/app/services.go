@@ -27,6 +27,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/journal"
@@ -57,6 +58,7 @@ type services struct {
 	journal   *journal.Service
 	batch     *batch.Service
 	privacy   *privacy.Service
+	handover  *handover.Service
 	box       *seal.Box
 	traffic   *carrierkit.Traffic
 	heavy     *budget.Budget
@@ -178,9 +180,14 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		},
 		Log: log,
 	})
-	buying, err := newShipping(cfg, box, heavy, reg, shipping.Config{
+	renderer, err := newRenderer(cfg, heavy)
+	if err != nil {
+		return services{}, err
+	}
+	buying, err := newShipping(cfg, box, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
+		Labels:         renderer,
 		Quoting:        quotes,
 		Addresses:      addresses,
 		SigningKey:     keys[0],
@@ -194,8 +201,14 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 
+	handovers, err := newHandover(cfg, reg, handover.Config{Store: st, Accounts: sellers, Labels: renderer, Log: log}, records)
+	if err != nil {
+		return services{}, err
+	}
+
 	out := services{
 		account:   accounts,
+		handover:  handovers,
 		quoting:   quotes,
 		addresses: addresses,
 		inquiry:   inquiry.New(sellers),
@@ -361,6 +374,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Webhook:        a.services.webhook,
 		Rules:          a.services.rules,
 		Privacy:        a.services.privacy,
+		Handover:       a.services.handover,
 		Addresses:      a.services.addresses,
 		Inquiry:        a.services.inquiry,
 		Batch:          a.services.batch,

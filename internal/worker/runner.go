@@ -23,8 +23,9 @@ const (
 	probeWorkers = 50
 	otherWorkers = 4
 
-	privacyWorkers = 2
-	batchWorkers   = 4
+	privacyWorkers  = 2
+	batchWorkers    = 4
+	handoverWorkers = 10
 )
 
 // The waits of the queue, where Config has none.
@@ -71,6 +72,7 @@ func New(c Config) (*Runner, error) {
 			store.QueueWebhooks: {MaxWorkers: probeWorkers},
 			store.QueuePrivacy:  {MaxWorkers: privacyWorkers},
 			store.QueueBatches:  {MaxWorkers: batchWorkers},
+			store.QueueHandover: {MaxWorkers: handoverWorkers},
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, observer),

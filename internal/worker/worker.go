@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
@@ -33,6 +34,7 @@ type Services struct {
 	Webhook   *webhook.Service
 	Batch     *batch.Service
 	Privacy   *privacy.Service
+	Handover  *handover.Service
 	Addresses *addresscheck.Service
 	Member    *member.Service
 	Store     *store.Store
@@ -61,6 +63,13 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.BuyBatch) (time.Duration, error) {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
+	})
+
+	addLasting(all, observer, func(ctx context.Context, j job.SettlePickup) (time.Duration, error) {
+		return s.Handover.SettlePickup(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Pickup)
+	})
+	addLasting(all, observer, func(ctx context.Context, j job.SettleManifest) (time.Duration, error) {
+		return s.Handover.SettleManifest(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Manifest)
 	})
 
 	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {

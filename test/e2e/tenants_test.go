@@ -17,7 +17,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch, pickup, manifest string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -84,6 +84,14 @@ var others = map[string]func(h holdings) (param, body string){
 	"getBatch":          func(h holdings) (string, string) { return h.batch, "" },
 	"getBatchLabelsPdf": func(h holdings) (string, string) { return h.batch, "" },
 	"getBatchLabelsZpl": func(h holdings) (string, string) { return h.batch, "" },
+	"bookPickup":        nil, // shipments of others: handover.TestOnlyOwnShipmentsAreCollected
+	"listPickups":       nil, // compared below
+	"getPickup":         func(h holdings) (string, string) { return h.pickup, "" },
+	"cancelPickup":      func(h holdings) (string, string) { return h.pickup, "" },
+	"closeManifest":     nil, // shipments of others: handover.TestOnlyOwnShipmentsAreCollected
+	"listManifests":     nil, // compared below
+	"getManifest":       func(h holdings) (string, string) { return h.manifest, "" },
+	"getManifestPdf":    func(h holdings) (string, string) { return h.manifest, "" },
 
 	"createErasure":   func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
 	"listErasures":    nil, // compared below
@@ -97,7 +105,7 @@ var others = map[string]func(h holdings) (param, body string){
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches", "/v1/pickups", "/v1/manifests"}
 
 // A stranger is a key that reaches for what belongs to another tenant.
 type stranger struct {
@@ -187,7 +195,7 @@ func reachFor(t *testing.T, url, key string, strangers []stranger) (probes int) 
 			status, answer := probe("GET", path, by.key, "")
 			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
 			isDenied := status == http.StatusForbidden && by.scope != "*"
-			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch}, isShown) {
+			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch, mine.pickup, mine.manifest}, isShown) {
 				t.Errorf("%s of %s answers %d and shows %s", path, by.name, status, answer)
 			}
 		}
@@ -216,7 +224,10 @@ func hold(t *testing.T, url, key string) holdings {
 		t.Fatalf("webhook: %d %s", resp.StatusCode, body)
 	}
 	holdRouting(t, url, key)
+	tomorrow := time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
 	return holdings{
+		pickup:   makeOne(t, url+"/v1/pickups", key, `{"carrier":"ups","parcels":1,"readyAt":"`+tomorrow+`T14:00:00Z","closeAt":"`+tomorrow+`T18:00:00Z"}`),
+		manifest: makeOne(t, url+"/v1/manifests", key, `{"carrier":"`+sh.Carrier+`"}`),
 		shipment: sh.ID,
 		number:   sh.TrackingNumber,
 		tracker:  tracker.ID,
@@ -236,6 +247,17 @@ func holdBatch(t *testing.T, url, key string) string {
 	var made struct{ ID string }
 	if err := json.Unmarshal(body, &made); err != nil || resp.StatusCode != http.StatusAccepted || made.ID == "" {
 		t.Fatalf("batch: %d %s", resp.StatusCode, body)
+	}
+	return made.ID
+}
+
+// makeOne makes one of what has an id, and returns it.
+func makeOne(t *testing.T, url, key, body string) string {
+	t.Helper()
+	resp, answer := call(t, "POST", url, key, body)
+	var made struct{ ID string }
+	if err := json.Unmarshal(answer, &made); err != nil || resp.StatusCode != http.StatusCreated || made.ID == "" {
+		t.Fatalf("%s: %d %s", url, resp.StatusCode, answer)
 	}
 	return made.ID
 }
