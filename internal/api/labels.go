@@ -74,7 +74,7 @@ type documentRequest struct {
 
 // documentTypes are the media types of the formats in which carriers issue
 // documents.
-var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif", "jpg": "image/jpeg"}
+var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif", "jpg": "image/jpeg", "txt": "text/plain; charset=utf-8"}
 
 // getDocument handles GET /v1/shipments/{id}/documents/{number}.
 func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, error) {

