@@ -19,6 +19,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Reference:    func() ([]httpkit.ReferenceGroup, error) { return apis.Reference(a.baseURL) },
 		Account:      a.services.account,
 		Member:       a.services.member,
+		Handover:     a.services.handover,
 		Quoting:      a.services.quoting,
 		Addresses:    a.services.addresses,
 		Shipping:     a.services.shipping,

@@ -24,6 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
@@ -128,6 +129,9 @@ func newBenchOn(t testing.TB, database string) *bench {
 		})
 	}
 	c.Shipping = b.shippingWith(waits)
+	handoverWaits := handover.DefaultWaits
+	handoverWaits.Answer = time.Second
+	c.Handover = handover.New(handover.Config{Store: b.store, Accounts: sellers, Labels: labels, Waits: handoverWaits, Log: c.Log})
 	c.Batch = b.batches(c)
 	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef"), Specs: all.Specs})
 	c.Webhook = webhook.New(webhook.Config{

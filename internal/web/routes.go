@@ -8,6 +8,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/batches"
 	"github.com/waybillhq/waybill/internal/web/carriers"
 	"github.com/waybillhq/waybill/internal/web/developers"
+	"github.com/waybillhq/waybill/internal/web/endofday"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
 	"github.com/waybillhq/waybill/internal/web/overview"
 	"github.com/waybillhq/waybill/internal/web/routing"
@@ -28,6 +29,7 @@ func table(config Config) []site.Route {
 		shipments.Routes(),
 		newshipment.Routes(),
 		batches.Routes(),
+		endofday.Routes(),
 		carriers.Routes(),
 		routing.Routes(),
 		developers.Routes(config),

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
@@ -159,6 +160,11 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/batches/{id}/documents.pdf", "batch", nil, 404, 404},
 	{"GET /app/{account}/{mode}/batches/{id}/labels.zpl", "batch", nil, 409, 404},
 	{"GET /app/{account}/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
+	{"GET /app/{account}/{mode}/end-of-day", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/end-of-day/manifests", "", form("carrier", "ups"), 422, 0},
+	{"GET /app/{account}/{mode}/end-of-day/manifests/{id}", "manifest", nil, 200, 404},
+	{"POST /app/{account}/{mode}/end-of-day/pickups", "", form("carrier", "ups"), 422, 0},
+	{"POST /app/{account}/{mode}/end-of-day/pickups/{id}/cancel", "pickup", form(), 303, 404},
 	{"GET /app/{account}/{mode}/settings/logo/{hash}", "", nil, 404, 0},
 	{"POST /app/{account}/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
 	{"POST /app/{account}/{mode}/shipments/address", "", form("country", "DE"), 200, 0},
@@ -196,12 +202,23 @@ func (b *bench) things(a ship.Account) map[string]string {
 	b.must(err)
 	box, err := b.web.Account.AddBox(b.Context(), t, "small", ship.Dimensions{Length: 1, Width: 1, Height: 1}, ship.DefaultUnits)
 	b.must(err)
+	ups := handover.Seller{Carrier: "ups"}
+	ready := time.Now().AddDate(0, 0, 1)
+	pickup, err := b.web.Handover.BookPickup(b.Context(), handover.PickupInput{
+		Tenant: t, Account: a, Seller: ups, Parcels: 1, Window: ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(2 * time.Hour)},
+	})
+	b.must(err)
+	manifest, err := b.web.Handover.CloseManifest(b.Context(), handover.ManifestInput{
+		Tenant: t, Account: a, Seller: handover.Seller{Carrier: sh.Purchase.Carrier},
+	})
+	b.must(err)
 	asked := ship.RequestIDOf(ship.NewRawID(t.Shard(), time.Now()))
 	b.web.Journal.Note(journal.Request{ID: asked, Tenant: t, Key: key.ID, Method: "GET", Route: "/v1/carriers", Path: "/v1/carriers", Status: 200})
 	b.must(b.web.Journal.Flush(b.Context()))
 	return map[string]string{
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
+		"pickup": string(pickup.ID), "manifest": string(manifest.ID),
 	}
 }
 

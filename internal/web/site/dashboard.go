@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
@@ -38,6 +39,7 @@ type Config struct {
 	Quoting   *quoting.Service
 	Addresses *addresscheck.Service
 	Shipping  *shipping.Service
+	Handover  *handover.Service
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service
 	Batch     *batch.Service

@@ -97,7 +97,12 @@ var toasts = map[string]string{
 	"pending":       "The carrier has not responded yet; this page updates automatically.",
 	"voided":        "Label voided.",
 	"voiding":       "The carrier is voiding the label.",
+	"handed-over":   "Handed over. Print the form for the driver.",
 	"advanced":      "Parcel advanced.",
+
+	"pickup-booked":    "Pickup booked.",
+	"pickup-pending":   "The carrier has not confirmed the pickup yet.",
+	"pickup-cancelled": "Pickup cancelled.",
 	"revoked":       "Key revoked.",
 	"saved":         "Saved.",
 	"deleted":       "Deleted.",
@@ -131,6 +136,7 @@ var navigation = []entry{
 	{"attention", "Needs attention", "alert", "g h", member.ViewShipments},
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
 	{"batches", "Batches", "stack", "g b", member.ViewShipments},
+	{"end-of-day", "End of day", "clock", "g y", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
 }

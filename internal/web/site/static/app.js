@@ -68,6 +68,13 @@
   document.addEventListener("htmx:load", (e) => localTimes(e.target));
   document.addEventListener("htmx:afterSettle", () => localTimes()); // content swapped in elsewhere is not part of the target
 
+  // Times that a person types are those of their own place.
+  $$("input[data-offset]").forEach((el) => {
+    const minutes = -new Date().getTimezoneOffset();
+    const two = (n) => String(n).padStart(2, "0");
+    el.value = (minutes < 0 ? "-" : "+") + two(Math.floor(Math.abs(minutes) / 60)) + ":" + two(Math.abs(minutes) % 60);
+  });
+
   // Copy.
   document.addEventListener("click", async (e) => {
     const b = e.target.closest("[data-copy]");

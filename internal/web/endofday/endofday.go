@@ -1,0 +1,239 @@
+package endofday
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/effect"
+	"github.com/waybillhq/waybill/internal/handover"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/web/offers"
+	"github.com/waybillhq/waybill/internal/web/parts"
+	"github.com/waybillhq/waybill/internal/web/site"
+)
+
+// day is the page: what waits, and what was handed over and booked lately.
+type day struct {
+	Groups    []handover.Group
+	Manifests []store.Manifest
+	Pickups   []store.Pickup
+	Accounts  offers.AccountNames
+	Today     string
+	Wrong     site.Problems
+	Once      string // identifies a manifest: a second click is the same one
+}
+
+// shown is how many manifests and pickups the page lists.
+const shown = 20
+
+// getDay handles GET /app/{account}/{mode}/end-of-day.
+func getDay(v *site.Visit) error { return dayWith(v, http.StatusOK, site.Problems{}) }
+
+func dayWith(v *site.Visit, status int, wrong site.Problems) error {
+	groups, err := v.Handover.Waiting(v.Context(), v.Tenant())
+	if err != nil {
+		return err
+	}
+	manifests, err := v.Handover.Manifests(v.Context(), v.Tenant(), ship.Page{Limit: shown})
+	if err != nil {
+		return err
+	}
+	pickups, err := v.Handover.Pickups(v.Context(), v.Tenant(), ship.Page{Limit: shown})
+	if err != nil {
+		return err
+	}
+	accounts, err := offers.ReadAccountNames(v)
+	if err != nil {
+		return err
+	}
+
+	page := day{
+		Groups:    groups,
+		Manifests: manifests,
+		Pickups:   pickups,
+		Accounts:  accounts,
+		Today:     time.Now().UTC().Format(time.DateOnly),
+		Wrong:     wrong,
+		Once:      parts.NewPurchaseKey(),
+	}
+	return v.Show(status, dayPage(v.Frame("End of day", "end-of-day"), page))
+}
+
+// sellerOf reads which carrier account a form is about.
+func sellerOf(v *site.Visit) handover.Seller {
+	return handover.Seller{Connection: ship.ConnectionID(v.Form("connection")), Carrier: v.Form("carrier")}
+}
+
+// groupOf returns the group of labels that a form is about: its carrier account,
+// and the place, which is named by its first shipment.
+func groupOf(v *site.Visit) (handover.Group, error) {
+	groups, err := v.Handover.Waiting(v.Context(), v.Tenant())
+	if err != nil {
+		return handover.Group{}, err
+	}
+	for _, group := range groups {
+		if group.Seller == sellerOf(v) && string(group.Shipments[0]) == v.Form("first") {
+			return group, nil
+		}
+	}
+	return handover.Group{}, ship.Coded(ship.Conflict, "handed_over", "these labels were handed over meanwhile")
+}
+
+// closeManifest handles POST /app/{account}/{mode}/end-of-day/manifests.
+func closeManifest(v *site.Visit) error {
+	group, err := groupOf(v)
+	if err == nil {
+		_, err = v.Handover.CloseManifest(v.Audited("", "", nil), handover.ManifestInput{
+			Tenant:    v.Tenant(),
+			Account:   v.Who.Account,
+			Seller:    group.Seller,
+			Shipments: group.Shipments,
+			Address:   group.Address,
+			Key:       v.Form("once"),
+		})
+	}
+	return answer(v, err, "handed-over")
+}
+
+// answer shows what is wrong with a form, or goes back to the page.
+func answer(v *site.Visit, err error, done string) error {
+	if wrong, fixable := site.ProblemsOf(err); fixable {
+		return dayWith(v, http.StatusUnprocessableEntity, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return v.Redirect(v.To("end-of-day"), done)
+}
+
+// printManifest handles GET /app/{account}/{mode}/end-of-day/manifests/{id}: the
+// form to print.
+func printManifest(v *site.Visit) error {
+	id, ok := ship.ParseManifestID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	document, err := v.Handover.ManifestDocument(v.Context(), v.Tenant(), id, 1)
+	if err != nil {
+		return err
+	}
+
+	kind := "application/octet-stream" // a carrier's format that is not expected is not opened by the browser
+	switch document.Format {
+	case "pdf":
+		kind = "application/pdf"
+	case "txt":
+		kind = "text/plain; charset=utf-8"
+	}
+	header := v.Writer.Header()
+	header.Set("Content-Type", kind)
+	header.Set("Content-Disposition", `inline; filename="`+string(id)+"."+document.Format+`"`)
+	header.Set("Content-Length", strconv.Itoa(len(document.Data)))
+	_, err = v.Writer.Write(document.Data)
+	return err
+}
+
+// bookPickup handles POST /app/{account}/{mode}/end-of-day/pickups.
+func bookPickup(v *site.Visit) error {
+	group, err := groupOf(v)
+	if err != nil {
+		return answer(v, err, "")
+	}
+	window, err := windowOf(v)
+	if err != nil {
+		return answer(v, err, "")
+	}
+
+	booked, err := v.Handover.BookPickup(v.Audited("", "", nil), handover.PickupInput{
+		Tenant:       v.Tenant(),
+		Account:      v.Who.Account,
+		Seller:       group.Seller,
+		Address:      group.Address,
+		Window:       window,
+		Shipments:    group.Shipments,
+		Instructions: v.Form("instructions"),
+	})
+	done := "pickup-booked"
+	if err == nil && booked.State.IsOpen() {
+		done = "pickup-pending"
+	}
+	return answer(v, err, done)
+}
+
+// windowOf reads from when until when a driver may come. The script adds the
+// offset of the place where the page is open; without it, times are in UTC.
+func windowOf(v *site.Visit) (ship.TimeWindow, error) {
+	var window ship.TimeWindow
+	var invalid []ship.FieldError
+	read := func(field string) time.Time {
+		at, err := time.Parse("2006-01-02T15:04Z07:00", v.Form("date")+"T"+v.Form(field)+cmp.Or(v.Form("offset"), "Z"))
+		if err != nil {
+			invalid = append(invalid, ship.FieldError{Pointer: "/" + field, Code: "invalid", Detail: "must be a day and a time"})
+		}
+		return at
+	}
+	window.ReadyAt = read("readyAt")
+	window.CloseAt = read("closeAt")
+	return window, ship.InvalidFields(invalid)
+}
+
+// cancelPickup handles POST /app/{account}/{mode}/end-of-day/pickups/{id}/cancel.
+func cancelPickup(v *site.Visit) error {
+	id, ok := ship.ParsePickupID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	_, err := v.Handover.CancelPickup(v.Audited("", "", nil), v.Tenant(), id)
+	if ship.KindOf(err) == ship.NotFound {
+		return site.ErrNoPage
+	}
+	return answer(v, err, "pickup-cancelled")
+}
+
+// stateWords are the states of manifests and pickups as people read them.
+var stateWords = map[effect.State]string{
+	effect.Pending:     "Waiting for the carrier",
+	effect.Uncertain:   "Waiting for the carrier",
+	effect.Failed:      "Failed",
+	effect.NeedsReview: "Needs review",
+}
+
+func manifestWords(m store.Manifest) string { return cmp.Or(stateWords[m.State], "Handed over") }
+
+func pickupWords(p store.Pickup) string {
+	if !p.CancelledAt.IsZero() {
+		return "Cancelled"
+	}
+	return cmp.Or(stateWords[p.State], "Scheduled")
+}
+
+// accountName returns the name of a carrier account.
+func (p day) accountName(carrier string, connection ship.ConnectionID) string {
+	return cmp.Or(p.Accounts[connection], parts.CarrierTitle(carrier))
+}
+
+// windowWords are a window in the wall time of its place.
+func windowWords(w ship.TimeWindow) string {
+	return w.ReadyAt.Format("Mon 2 Jan, 15:04") + " to " + w.CloseAt.Format("15:04")
+}
+
+func labelWords(n int) string { return plural(n, "label") }
+
+func parcelWords(n int) string { return plural(n, "parcel") }
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// canCancel reports whether the pickup can still be cancelled, and the person may
+// do it.
+func canCancel(f site.Frame, p store.Pickup) bool {
+	return p.State == effect.Succeeded && p.CancelledAt.IsZero() && p.Booking.Confirmation != "" && f.Who.Can(member.BuyShipments)
+}
