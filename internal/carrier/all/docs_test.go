@@ -135,6 +135,12 @@ var abilityRows = []row{
 	{"looks up purchases by reference", able("find")},
 	{"voids labels", able("void")},
 	{"tracks parcels", able("track")},
+	{"books pickups", able("pickups")},
+	{"looks up pickups by reference", able("find_pickups")},
+	{"closes manifests", able("manifests")},
+	{"has proofs of delivery", able("proof")},
+	{"finds service points", able("points")},
+	{"estimates duties", able("duties")},
 	{"checks streets of addresses in", func(c described) string {
 		if len(c.AddressCoverage.Streets) == 0 {
 			return "-"
