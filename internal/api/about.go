@@ -108,6 +108,7 @@ var tags = [][2]string{
 	{"Batches", "Many shipments with one request."},
 	{"Pickups", "Drivers that collect parcels."},
 	{"Manifests", "Labels that are handed over together."},
+	{"Service points", "Places where parcels are handed in or collected."},
 	{"Tracking", "Status and timeline of parcels."},
 	{"Events", "Log of everything that changed."},
 	{"Webhooks", "Endpoints that receive events."},
