@@ -323,7 +323,10 @@ func (a *App) Run(ctx context.Context) error {
 
 	// The start takes more memory than the program needs afterwards, and so do
 	// the first rounds of the loops.
-	freeing := time.AfterFunc(time.Second, debug.FreeOSMemory)
+	freeing := time.AfterFunc(time.Second, func() {
+		debug.FreeOSMemory()
+		releaseProgram()
+	})
 	defer freeing.Stop()
 
 	var err error
