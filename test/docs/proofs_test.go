@@ -123,6 +123,12 @@ var claims = []claim{
 		"{{n .figures.TestProveAttacks.succeeded}} succeeded", "proof/security.json", "make prove WHAT=security SIZE=full",
 	},
 	{
+		"Work leaves the service as it was",
+		"{{n .figures.TestProveLoad.minutes}} minutes at 70 % of what the machine can do, with tracking, webhooks, polls, dashboard and retention: {{n .n}} shipments, {{n .figures.TestProveLoad.events}} events",
+		"{{n .figures.TestProveLoad.errors}} errors, {{n .figures.TestProveLoad.lost}} events lost; last ten minutes beside the first: slowest p99 {{.figures.TestProveLoad.slowestRatio}}, memory {{.figures.TestProveLoad.memoryRatio}}; growth a shipment, last third beside the middle: tables {{.figures.TestProveLoad.growthRatio.tables}}, indexes {{.figures.TestProveLoad.growthRatio.indexes}}",
+		"proof/load.json", "make prove WHAT=load SIZE=full",
+	},
+	{
 		"A rolling upgrade loses nothing",
 		"{{n .n}} requests to {{.figures.TestProveUpgrade.from}} and this release on one database: while it is migrated, to both in turns, and while copies are replaced; {{n .figures.TestProveUpgrade.shipments}} shipments",
 		"{{n .figures.TestProveUpgrade.failed}} failed, {{n .figures.TestProveUpgrade.lostEvents}} events lost; bound {{e .bound95}} a request; slowest during the migration {{ms .figures.TestProveUpgrade.migrationSlowest}}",
