@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -14,7 +15,7 @@ import (
 )
 
 // newBatches wires batches to the services that quote and buy.
-func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, quotes *quoting.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
+func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, addresses *addresscheck.Service, quotes *quoting.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
 		Store:     st,
 		Account:   accounts.Account,
@@ -42,6 +43,15 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, q
 				Carrier:   request.Carrier,
 				Service:   request.Service,
 			})
+		},
+
+		// A carrier is asked only if its quota has room: purchases need it more.
+		CheckAddress: func(ctx context.Context, tenant ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
+			normalized, invalid := address.Normalize("")
+			if len(invalid) > 0 {
+				return ship.AddressCheck{}, ship.InvalidFields(invalid)
+			}
+			return addresses.Check(ctx, addresscheck.Request{Tenant: tenant, Address: normalized, Spare: true})
 		},
 
 		Purchase: func(ctx context.Context, request batch.Request) (ship.Shipment, error) {

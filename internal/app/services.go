@@ -215,7 +215,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		shipping:  buying,
 		rules:     rules,
 		journal:   records,
-		batch:     newBatches(cfg, st, accounts, quotes, buying, log),
+		batch:     newBatches(cfg, st, accounts, addresses, quotes, buying, log),
 		privacy:   newPrivacy(cfg, baseURL, st, box, records, log),
 		box:       box,
 		traffic:   live.traffic,

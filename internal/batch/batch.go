@@ -82,6 +82,9 @@ type Config struct {
 	// Quote returns the offer of the carrier that the line names, else the one
 	// that the account's rules choose.
 	Quote func(context.Context, Request) (ship.Rate, error)
+	// CheckAddress returns what is known about an address that a line is sent to;
+	// nil checks none.
+	CheckAddress func(context.Context, ship.Tenant, ship.Address) (ship.AddressCheck, error)
 	// Purchase buys the order in the same way, once under its key. An order that
 	// has a shipment already, other than the accepted one, is treated as
 	// OnDuplicate says. A shipment that is not settled is not bought yet.

@@ -33,6 +33,7 @@ type bench struct {
 	account  ship.Account
 	accounts *account.Service
 	lose     func(n int64) bool // the answer of the n-th purchase
+	check    func(ctx context.Context, address ship.Address) (ship.AddressCheck, error)
 }
 
 func newBench(t *testing.T) *bench {
@@ -85,6 +86,12 @@ func (b *bench) begin() {
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
 			return b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+		},
+		CheckAddress: func(ctx context.Context, _ ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
+			if b.check == nil {
+				return ship.AddressCheck{Verdict: ship.AddressValid, Address: address}, nil
+			}
+			return b.check(ctx, address)
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			var limit ship.Money

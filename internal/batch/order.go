@@ -22,6 +22,12 @@ type Problem struct {
 	Shipment ship.ShipmentID `json:"shipment,omitempty"`
 	Accepted bool            `json:"accepted,omitempty"`
 
+	// IsDoubt marks what does not keep the line from being bought: its address may
+	// be wrong. Suggested are the values of the one that the carrier suggests, by
+	// field.
+	IsDoubt   bool              `json:"isDoubt,omitempty"`
+	Suggested map[string]string `json:"suggested,omitempty"`
+
 	// What programs act on: the place in the line's request and the code of what
 	// is wrong there, and the code of the error that the problem is a part of.
 	Pointer string `json:"pointer,omitempty"`

@@ -15,6 +15,7 @@ import (
 type Row struct {
 	store.BatchRow
 	Problems []Problem
+	Doubts   []Problem       // about its address; it can be bought nevertheless
 	Again    ship.ShipmentID // the shipment that the order has already, and that a person accepted
 }
 
@@ -59,9 +60,14 @@ func rowOf(stored store.BatchRow) (Row, error) {
 		return row, fmt.Errorf("read the problems of line %d: %w", stored.Number, err)
 	}
 
-	// An accepted duplicate is stored among the problems, but is none.
+	// An accepted duplicate and doubts are stored among the problems, but are none.
 	row.Again = acceptedDuplicate(stored.Problems)
-	row.Problems = slices.DeleteFunc(row.Problems, func(w Problem) bool { return w.Accepted })
+	for _, problem := range row.Problems {
+		if problem.IsDoubt {
+			row.Doubts = append(row.Doubts, problem)
+		}
+	}
+	row.Problems = slices.DeleteFunc(row.Problems, func(w Problem) bool { return w.Accepted || w.IsDoubt })
 	return row, nil
 }
 
@@ -107,14 +113,7 @@ func (s *Service) Fix(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 		return Row{}, err
 	}
 
-	cells := slices.Clone(row.Cells)
-	for i, name := range batch.ColumnMapping.Columns {
-		if value, given := values[name]; given && name != "" {
-			cells[i] = value
-		}
-	}
-	row.Cells = cells
-
+	row.Cells = batch.ColumnMapping.with(row.Cells, values)
 	reader, err := s.newReader(ctx, t, batch.ColumnMapping)
 	if err != nil {
 		return Row{}, err

@@ -3,6 +3,7 @@ package batch_test
 import (
 	"bytes"
 	"encoding/csv"
+	"reflect"
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/batch"
@@ -45,7 +46,7 @@ func TestALineHasSeveralParcels(t *testing.T) {
 		2: {Field: "weight", Detail: "must be a number such as 2.5, with the unit in a separate column"},
 		3: {Field: "weight", Detail: "parcel 2: must be greater than 0"},
 	} {
-		if rows[i].State != batch.RowBad || len(rows[i].Problems) != 1 || rows[i].Problems[0] != want {
+		if rows[i].State != batch.RowBad || len(rows[i].Problems) != 1 || !reflect.DeepEqual(rows[i].Problems[0], want) {
 			t.Errorf("line %d: %s %+v, want %+v", i+1, rows[i].State, rows[i].Problems, want)
 		}
 	}

@@ -157,11 +157,12 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 		return
 	}
 
+	doubts := s.startAddressCheck(ctx, reader, request)
 	rate, err := s.Quote(ctx, request)
 	switch {
 	case err == nil:
 		row.State = RowRated
-		row.Problems = replaceProblems(row.Problems, nil)
+		row.Problems = replaceProblems(row.Problems, doubts())
 		row.Tries = 0
 		row.Rate = &rate
 		row.Price = rate.Price

@@ -54,6 +54,13 @@ func (a *Address) placeFields() [7]placeField {
 	}
 }
 
+// PlaceLine writes where an address is in one line, with the country if that differs
+// from the country of the given one.
+func (a Address) PlaceLine(given Address) string {
+	a.Name, a.Company = "", ""
+	return strings.Join(a.Lines(a.Country != given.Country), ", ")
+}
+
 // ChangesTo lists the fields of the place that differ in b. How a field is
 // written makes no difference: letter case, punctuation, and the second half of
 // a ZIP code that was not given.

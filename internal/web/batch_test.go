@@ -30,6 +30,14 @@ func (b *bench) batches(c site.Config) *batch.Service {
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
 			return c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
+		CheckAddress: func(_ context.Context, _ ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
+			check := ship.AddressCheck{Verdict: ship.AddressValid, Address: address}
+			if address.Address1 == "Corrected Street" {
+				check.Verdict = ship.AddressCorrected
+				check.Address.Address1 = "1 Corrected Street"
+			}
+			return check, nil
+		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
 				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
@@ -207,6 +215,42 @@ func TestABatchGoesThroughItsPages(t *testing.T) {
 	zpl := b.send(member.Shipper, path+"/labels.zpl", nil)
 	if strings.Count(zpl.Body.String(), "^XA") != 2 {
 		t.Errorf("zpl: %d", zpl.Code)
+	}
+}
+
+func TestADoubtfulAddressIsCorrectedInABatch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	file := strings.ReplaceAll(sampleFile, "500 Main St", "Corrected Street") +
+		"3,Ben,Corrected Street,Austin,TX,78701,US,1\n4,Eve,Corrected Street,Austin,TX,78701,US,1\n"
+	path := b.home + "/batches/" + string(b.batch(ship.Tenant{Account: b.owner.ID}, file))
+	page := b.send(member.Shipper, path+"?show=addresses", nil).Body.String()
+	for _, text := range []string{
+		"The addresses of 3 orders may be wrong.",
+		"Use 3 suggestions",
+		"Address: the carrier suggests 1 Corrected Street, Austin, TX 78701.",
+		"Use suggestion",
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	if strings.Contains(page, `id="line-2"`) {
+		t.Error("a line without a doubtful address is among those to check")
+	}
+
+	part := b.send(member.Shipper, path+"/rows/1", form("do", "suggestion"), "HX-Request", "true").Body.String()
+	if !strings.Contains(part, `id="line-1"`) || strings.Contains(part, "Use suggestion") {
+		t.Errorf("the line after its suggestion was used: %s", part)
+	}
+	if w := b.send(member.Shipper, path, form("do", "suggestions")); w.Code != http.StatusSeeOther {
+		t.Fatalf("use all suggestions: %d %s", w.Code, w.Body)
+	}
+	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])
+	b.workBatch(ship.Tenant{Account: b.owner.ID}, id)
+	page = b.send(member.Shipper, path+"?show=all", nil).Body.String()
+	if strings.Contains(page, "may be wrong") || !strings.Contains(page, "Buy 3 labels") {
+		t.Error("the addresses are still doubtful")
 	}
 }
 

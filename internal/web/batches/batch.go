@@ -27,6 +27,8 @@ type batchView struct {
 	Samples   [][]string // the first lines, shown beside the columns to map
 	Problem   string
 	Wrong     site.Problems // with the columns
+	Doubtful  int           // lines that can be bought and whose addresses are doubtful
+	Suggested int           // those of them for which the carrier suggests another address
 	Shipped   int           // lines whose order was shipped before
 	Retryable int           // lines that were not bought and can be retried
 	Documents int           // customs documents of the shipments that were bought
@@ -48,15 +50,17 @@ type rowView struct {
 type tab struct {
 	Name, Title string
 	States      []string
+	Doubtful    bool // only those whose addresses are doubtful
 }
 
 var batchTabs = []tab{
-	{"bad", "To fix", []string{batch.RowBad, batch.RowFailed}},
-	{"ready", "Ready", []string{batch.RowRated, batch.RowGood, batch.RowBuying}},
-	{"skipped", "Skipped", []string{batch.RowSkipped}},
-	{"pending", "Pending", []string{batch.RowPending}},
-	{"bought", "Bought", []string{batch.RowBought}},
-	{"all", "All", nil},
+	{Name: "bad", Title: "To fix", States: []string{batch.RowBad, batch.RowFailed}},
+	{Name: "ready", Title: "Ready", States: []string{batch.RowRated, batch.RowGood, batch.RowBuying}},
+	{Name: "skipped", Title: "Skipped", States: []string{batch.RowSkipped}},
+	{Name: "pending", Title: "Pending", States: []string{batch.RowPending}},
+	{Name: "bought", Title: "Bought", States: []string{batch.RowBought}},
+	{Name: "addresses", Title: "Check address", States: []string{batch.RowRated}, Doubtful: true},
+	{Name: "all", Title: "All"},
 }
 
 // Count returns the number of lines in the tab.
@@ -177,7 +181,7 @@ func showBatch(v *site.Visit, status int, page batchView) error {
 	}
 	page.Show = batchTabs[selected].Name
 
-	rows, more, err := v.Batch.Rows(v.Context(), v.Tenant(), page.ID, page.After, site.PageSize, batchTabs[selected].States...)
+	rows, more, err := rowsOf(v, page, batchTabs[selected])
 	if err != nil {
 		return err
 	}
@@ -197,6 +201,36 @@ func showBatch(v *site.Visit, status int, page batchView) error {
 	return v.Show(status, batchPage(v.Frame(page.Name, "batches"), page))
 }
 
+// rowsOf returns a page of the lines of a tab, and whether there are more.
+func rowsOf(v *site.Visit, page batchView, t tab) (rows []batch.Row, more bool, err error) {
+	if !t.Doubtful {
+		return v.Batch.Rows(v.Context(), v.Tenant(), page.ID, page.After, site.PageSize, t.States...)
+	}
+
+	rows, err = v.Batch.Doubtful(v.Context(), v.Tenant(), page.ID)
+	rows = slices.DeleteFunc(rows, func(r batch.Row) bool { return r.Number <= page.After })
+	if len(rows) > site.PageSize {
+		return rows[:site.PageSize], true, err
+	}
+	return rows, false, err
+}
+
+// countDoubtful counts the lines whose addresses should be looked at before they are
+// bought.
+func countDoubtful(v *site.Visit, page *batchView) error {
+	if page.ByAPI() || page.Tally.Rows[batch.RowRated] == 0 {
+		return nil
+	}
+	rows, err := v.Batch.Doubtful(v.Context(), v.Tenant(), page.ID)
+	page.Doubtful = len(rows)
+	for _, row := range rows {
+		if row.Suggested() != nil {
+			page.Suggested++
+		}
+	}
+	return err
+}
+
 // countLines counts what the page's summary shows beside the tally. While the
 // batch is being processed the summary shows none of it.
 func countLines(v *site.Visit, page *batchView) error {
@@ -204,6 +238,9 @@ func countLines(v *site.Visit, page *batchView) error {
 		return nil
 	}
 	if err := countShipped(v, page); err != nil {
+		return err
+	}
+	if err := countDoubtful(v, page); err != nil {
 		return err
 	}
 	return countDocuments(v, page)
@@ -342,6 +379,15 @@ func (r rowView) Mistakes() []string {
 	return list
 }
 
+// Doubtings describes what may be wrong with the line's address.
+func (r rowView) Doubtings() []string {
+	list := make([]string, len(r.Doubts))
+	for i, doubt := range r.Doubts {
+		list[i] = "Address: " + strings.TrimSuffix(doubt.Detail, ".") + "."
+	}
+	return list
+}
+
 // Inputs returns the fields of the line, those with an error first.
 func (r rowView) Inputs() []parts.Input {
 	var invalid, valid []parts.Input
@@ -367,7 +413,8 @@ func (r rowView) Inputs() []parts.Input {
 }
 
 // changeBatch handles POST /app/{account}/{mode}/batches/{id}: it buys the batch,
-// retries the lines that were not sold, or discards it.
+// retries the lines that were not sold, uses the addresses that carriers suggest, or
+// discards it.
 func changeBatch(v *site.Visit) error {
 	current, err := batchOf(v)
 	if err != nil {
@@ -385,6 +432,9 @@ func changeBatch(v *site.Visit) error {
 
 	case "retry":
 		err = v.Batch.Retry(v.Audited("batch.retried", "", details), v.Tenant(), current.ID)
+
+	case "suggestions":
+		err = v.Batch.UseSuggestions(v.Audited("batch.checked", "", details), v.Tenant(), current.ID)
 
 	case "discard":
 		err = v.Batch.Discard(v.Audited("batch.discarded", "", details), v.Tenant(), current.ID)

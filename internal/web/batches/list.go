@@ -241,6 +241,14 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%s %ss", parts.Grouped(n), thing)
 }
 
+// doubtfulWords says how many addresses should be looked at.
+func doubtfulWords(n int) string {
+	if n == 1 {
+		return "The address of 1 order may be wrong."
+	}
+	return "The addresses of " + parts.Grouped(n) + " orders may be wrong."
+}
+
 // shippedWords says how many orders of a file were shipped before.
 func shippedWords(n int) string {
 	if n == 1 {

@@ -60,7 +60,8 @@ func showRow(v *site.Visit, status int, row rowView, changed bool) error {
 }
 
 // changeRow handles POST /app/{account}/{mode}/batches/{id}/rows/{n}: it corrects
-// a line, skips it, or ships its order again.
+// a line, also by the address that the carrier suggests, skips it, or ships its order
+// again.
 func changeRow(v *site.Visit) error {
 	shown, err := rowOf(v)
 	if err != nil {
@@ -73,6 +74,9 @@ func changeRow(v *site.Visit) error {
 	switch v.Form("do") {
 	case "skip":
 		row, err = v.Batch.Skip(v.Audited("batch.row_skipped", "", details), v.Tenant(), batchID, shown.Number)
+
+	case "suggestion":
+		row, err = v.Batch.UseSuggestion(v.Audited("batch.row_changed", "", details), v.Tenant(), batchID, shown.Number)
 
 	case "again":
 		row, err = v.Batch.ShipAgain(v.Audited("batch.row_changed", "", details), v.Tenant(), batchID, shown.Number)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/addresscheck"
@@ -87,11 +86,4 @@ func verdictSentence(check ship.AddressCheck) string {
 		}
 	}
 	return ""
-}
-
-// placeLine writes the place of an address in one line, with the country if that
-// differs from the given one.
-func placeLine(given, address ship.Address) string {
-	address.Name, address.Company = "", ""
-	return strings.Join(address.Lines(address.Country != given.Country), ", ")
 }
