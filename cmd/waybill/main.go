@@ -20,7 +20,7 @@ func main() {
 		if !errors.Is(err, cli.ErrUnhealthy) {
 			fmt.Fprintln(os.Stderr, cli.Explain(err))
 		}
-		os.Exit(1)
+		os.Exit(cli.ExitCode(err))
 	}
 }
 

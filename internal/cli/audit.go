@@ -14,12 +14,14 @@ const (
 	looks   = "it looks, and changes nothing of an account"
 	serves  = "it runs the service, whose changes are those of people and keys"
 	machine = "it is about the installation, and no account"
+	asKey   = "it calls the API with a key, which records what is changed"
 )
 
 // unaudited are the commands whose changes are not in the audit log, and why.
 // The changes of all others are recorded as the operator's.
 var unaudited = map[string]string{
 	"waybill account list":       looks,
+	"waybill api":                asKey,
 	"waybill audit prune":        "what it dropped is in audit_anchors, with the time; no account's settings change",
 	"waybill audit stream":       looks,
 	"waybill audit verify":       looks,
@@ -30,17 +32,29 @@ var unaudited = map[string]string{
 	"waybill connection push":    looks,
 	"waybill dev":                "what it creates for the demo is recorded; then it runs the service",
 	"waybill doctor":             looks,
+	"waybill duties":             asKey,
 	"waybill emulate":            machine,
 	"waybill health":             looks,
 	"waybill key list":           looks,
+	"waybill label":              asKey,
 	"waybill listen":             looks,
+	"waybill manifest close":     asKey,
+	"waybill manifest file":      asKey,
+	"waybill manifest list":      asKey,
 	"waybill member list":        looks,
 	"waybill member setup":       "nothing is changed before the link is used, and its use is recorded",
 	"waybill migrate":            machine,
+	"waybill pickup book":        asKey,
+	"waybill pickup cancel":      asKey,
+	"waybill pickup list":        asKey,
+	"waybill points":             asKey,
+	"waybill proof":              asKey,
+	"waybill rates":              asKey,
 	"waybill ratesheet check":    looks,
 	"waybill ratesheet list":     looks,
 	"waybill ratesheet show":     looks,
 	"waybill restored":           machine,
+	"waybill return":             asKey,
 	"waybill routing check":      looks,
 	"waybill routing history":    looks,
 	"waybill routing show":       looks,
@@ -51,9 +65,14 @@ var unaudited = map[string]string{
 	"waybill secret-key prune":   machine,
 	"waybill serve":              serves,
 	"waybill settings":           looks,
+	"waybill ship":               asKey,
+	"waybill shipments get":      asKey,
+	"waybill shipments list":     asKey,
+	"waybill track":              asKey,
 	"waybill tracking replay":    "it reads a carrier's events of all accounts anew; the parcels' own events tell what that changed",
 	"waybill tracking unmapped":  looks,
 	"waybill version":            looks,
+	"waybill void":               asKey,
 }
 
 // audited makes the services record what the command changes in the audit log

@@ -47,7 +47,8 @@ func Run(ctx context.Context, args []string, s Streams) error {
 func Explain(err error) string {
 	var text strings.Builder
 	text.WriteString("waybill: ")
-	text.WriteString(strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	message := strings.TrimPrefix(err.Error(), "waybill: ") // of the client
+	text.WriteString(strings.ReplaceAll(message, "\n", "\n  "))
 
 	if known, ok := errors.AsType[*ship.Error](err); ok {
 		for _, field := range known.Fields {
@@ -87,7 +88,12 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "URL of the database (default: DATABASE_URL)")
 
-	root.AddCommand(
+	root.AddGroup(
+		&cobra.Group{ID: useGroup, Title: "Use the service (through its API, with a key):"},
+		&cobra.Group{ID: runGroup, Title: "Run the service:"},
+	)
+	root.AddCommand(c.useCommands()...)
+	run := []*cobra.Command{
 		c.devCommand(),
 		c.emulateCommand(),
 		c.listenCommand(),
@@ -107,7 +113,11 @@ func newRoot(s Streams) *cobra.Command {
 		c.restoredCommand(),
 		c.settingsCommand(),
 		c.versionCommand(),
-	)
+	}
+	for _, cmd := range run {
+		cmd.GroupID = runGroup
+	}
+	root.AddCommand(run...)
 	return root
 }
 
