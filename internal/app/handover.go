@@ -35,6 +35,7 @@ func newHandover(cfg config.Config, reg prometheus.Registerer, c handover.Config
 
 	c.Waits = handover.Waits{
 		Answer: cfg.PurchaseTimeout,
+		Ask:    cfg.BuyTimeout,
 		Settle: cfg.SettleAfter,
 		Look:   cfg.LookEvery,
 		Review: cfg.ReviewAfter,

@@ -155,7 +155,7 @@ func read(e *env) Config {
 		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "how long quotes are cached by lane, weight step, size and options; cached quotes are marked as such. 0 calls the carriers every time, except for the new-shipment form in the dashboard, which uses quotes of the last five minutes"),
 		QuoteCacheToBuy: get(e, "QUOTE_CACHE_PURCHASES", "off", onOff, "on uses cached quotes to route purchases too"),
 		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "time without a response from the carrier after which a purchase is returned as pending"),
-		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "maximum time for a carrier to sell a label, whatever the carrier's own timeout; the purchase continues after it was returned as pending"),
+		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "maximum time for a carrier to sell a label, book a pickup or close a manifest, whatever the carrier's own timeout; what was returned as pending continues until then"),
 		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "time after which an open purchase is looked up at the carrier"),
 		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "interval between such lookups"),
 		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "maximum time that a label can be missing from a carrier's lookup after its sale; some carriers have a shorter one"),

@@ -22,6 +22,7 @@ import (
 // Waits are how long the service waits for what. Tests shorten them.
 type Waits struct {
 	Answer time.Duration // a request is answered, at the latest: as pending if the carrier is not done
+	Ask    time.Duration // at most for a carrier to book or close, whatever its own timeout
 	Settle time.Duration // from an attempt to the first look by the job, longer where a call can take longer
 	Look   time.Duration // between two looks
 	Review time.Duration // from the creation: after it, a person decides
@@ -30,6 +31,7 @@ type Waits struct {
 // DefaultWaits are those of the contract.
 var DefaultWaits = Waits{
 	Answer: 20 * time.Second,
+	Ask:    2 * time.Minute,
 	Settle: time.Minute,
 	Look:   time.Minute,
 	Review: 24 * time.Hour,
@@ -131,7 +133,7 @@ func (s *Service) settleAfter(c *carrier.Carrier, deadline time.Duration) time.D
 	if c.Simulated() {
 		return s.Waits.Settle
 	}
-	return max(s.Waits.Settle, 2*deadline)
+	return max(s.Waits.Settle, 2*min(deadline, s.Waits.Ask))
 }
 
 // A run is one run of the machine, about a pickup or a manifest.

@@ -187,7 +187,9 @@ func (s *Service) manifestRun(ctx context.Context, manifest *store.Manifest, c *
 		turn:   func(turn store.Turn) error { return s.Store.TurnManifest(ctx, manifest.Tenant, manifest.ID, turn) },
 		record: func() error { return s.Store.RecordManifest(ctx, *manifest, onlyListed(closing, *manifest)) },
 		send: func() (existed bool, err error) {
-			closing, err = c.CloseManifest(asking, manifest.Order)
+			ctx, done := context.WithTimeout(asking, s.Waits.Ask)
+			defer done()
+			closing, err = c.CloseManifest(ctx, manifest.Order)
 			return closing.Existed, err
 		},
 		find: func() (err error) {

@@ -245,7 +245,9 @@ func (s *Service) pickupRun(ctx context.Context, pickup *store.Pickup, c *carrie
 		turn:   func(turn store.Turn) error { return s.Store.TurnPickup(ctx, pickup.Tenant, pickup.ID, turn) },
 		record: func() error { return s.Store.RecordPickup(ctx, pickup.Tenant, pickup.ID, booking) },
 		send: func() (existed bool, err error) {
-			booking, err = c.BookPickup(asking, request)
+			ctx, done := context.WithTimeout(asking, s.Waits.Ask)
+			defer done()
+			booking, err = c.BookPickup(ctx, request)
 			return booking.Existed, err
 		},
 		find: func() (err error) {

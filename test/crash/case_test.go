@@ -66,6 +66,20 @@ const patience = 2 * time.Minute
 
 // run plays a case and judges it.
 func (w *world) run(k kill) *bench {
+	b := w.openBench(k)
+	if len(b.wrong) > 0 {
+		return b
+	}
+	b.play()
+	b.readTrace()
+	b.judge()
+	b.late = !b.hit && b.running[0].gone()
+	b.close()
+	return b
+}
+
+// openBench prepares the database and the carriers of a case.
+func (w *world) openBench(k kill) *bench {
 	b := &bench{world: w, kill: k, name: w.take(context.Background()), client: newClient(w, k.scenario)}
 	b.database, b.dir = w.database(b.name), filepath.Join(w.dir, b.name)
 	conn, err := pgx.Connect(context.Background(), b.database)
@@ -78,18 +92,20 @@ func (w *world) run(k kill) *bench {
 	}
 	b.conn = conn
 	b.openStands()
-	b.play()
-	if file, ok := strings.CutPrefix(k.point, "?"); ok {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			b.complain("no point is passed: %v", err)
-		}
-		b.trace = string(text)
-	}
-	b.judge()
-	b.late = !b.hit && b.running[0].gone()
-	b.close()
 	return b
+}
+
+// readTrace reads the points that were passed, if the case lists them.
+func (b *bench) readTrace() {
+	file, ok := strings.CutPrefix(b.point, "?")
+	if !ok {
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		b.complain("no point is passed: %v", err)
+	}
+	b.trace = string(text)
 }
 
 func (b *bench) complain(format string, args ...any) {

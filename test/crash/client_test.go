@@ -164,8 +164,8 @@ func (c *client) call(addr, method, path, body string) (int, []byte, error) {
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.key != "" && path == "/v1/shipments" && method == http.MethodPost {
-		req.Header.Set("Idempotency-Key", c.key)
+	if creates := strings.Count(path, "/") == 2; c.key != "" && creates && method == http.MethodPost && path != "/v1/rates" {
+		req.Header.Set("Idempotency-Key", c.key+path)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

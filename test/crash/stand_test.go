@@ -70,7 +70,9 @@ type stand struct {
 	void   *emulator.Faults // at the first void
 	cheap  bool             // it quotes half of what it charges
 	silent bool             // after the first purchase it answers nothing else, until heal
-	asked  bool             // for a purchase
+	asked  bool             // for a purchase, a pickup or a manifest
+	hand   *emulator.Faults // at the first pickup or manifest
+	armed  bool             // the next call that does something is one of these
 }
 
 func newStand(t *testing.T, s scenario) *stand {
@@ -103,11 +105,25 @@ func (c *stand) close() {
 	c.http.Close()
 }
 
+// arm has the carrier misbehave at the next pickup or manifest.
+func (c *stand) arm(h handing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed, c.asked, c.silent = true, false, h.silent
+	switch h.fault {
+	case "":
+	case "stall":
+		c.hand = &emulator.Faults{Stall: 1}
+	default:
+		c.hand = &emulator.Faults{Day: map[string]float64{h.fault: 1}}
+	}
+}
+
 // heal ends all misbehaviour.
 func (c *stand) heal() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.buy, c.void, c.silent = nil, nil, false
+	c.buy, c.void, c.hand, c.silent = nil, nil, nil, false
 }
 
 func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +147,11 @@ func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
 func (c *stand) next(call string) (faults *emulator.Faults, down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	isToken := strings.Contains(call, "oauth")
 	switch {
+	case c.armed && !isToken && !strings.HasPrefix(call, http.MethodGet):
+		c.asked, c.armed = true, false
+		faults, c.hand = c.hand, nil
 	case strings.HasPrefix(call, c.voids):
 		faults, c.void = c.void, nil
 	case strings.HasPrefix(call, c.buys):
