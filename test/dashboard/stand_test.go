@@ -164,6 +164,7 @@ func (s *stand) work() {
 		s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"B%d","origin":%s,"destination":%s,"parcel":{"weight":2}}`, i, origin, destination))
 	}
 	s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"D1","origin":%s,"destination":%s,"parcel":{"weight":2},"customs":%s,"carrier":"ups"}`, origin, abroad, customs))
+	s.call(http.MethodPost, "/v1/manifests", `{"carrier":"ups"}`)
 	s.belongings()
 }
 
