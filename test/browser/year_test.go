@@ -114,6 +114,12 @@ func abs(n int) int { return max(n, -n) }
 // sheet and files of orders.
 func (c *town) belongings() {
 	c.Helper()
+	_, err := c.api.CreateShipment(c.Context(), client.ShipmentRequest{
+		OrderID: "N-hand-over", Carrier: "usps", Destination: recipients[0], Parcel: &client.Parcel{Weight: 2},
+	})
+	c.must(err)
+	_, err = c.api.CloseManifest(c.Context(), client.ManifestRequest{Carrier: "usps"})
+	c.must(err)
 	for _, box := range [][4]string{{"Small carton", "8", "6", "4"}, {"Shoe box", "13", "8", "5"}, {"Poster tube", "25", "4", "4"}} {
 		c.send(c.home+"/boxes", url.Values{"name": {box[0]}, "length": {box[1]}, "width": {box[2]}, "height": {box[3]}, "unit": {"in"}}, "", "", nil)
 	}
