@@ -40,6 +40,7 @@ func (s *service) pickupBookCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			pickup, err := service.BookPickup(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -47,6 +48,7 @@ func (s *service) pickupBookCommand() *cobra.Command {
 			return s.showPickup(pickup)
 		},
 	}
+
 	s.liveFlag(cmd)
 	flags := cmd.Flags()
 	sellerFlags(cmd, &in.Carrier, &in.ConnectionID)
@@ -96,6 +98,7 @@ func (s *service) pickupListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			page, err := service.Pickups(cmd.Context(), limit, "")
 			if err != nil {
 				return err
@@ -108,6 +111,7 @@ func (s *service) pickupListCommand() *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
 }
@@ -122,6 +126,7 @@ func (s *service) pickupCancelCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			pickup, err := service.CancelPickup(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -129,6 +134,7 @@ func (s *service) pickupCancelCommand() *cobra.Command {
 			return s.showPickup(pickup)
 		},
 	}
+
 	s.liveFlag(cmd)
 	return cmd
 }
@@ -154,6 +160,7 @@ func (s *service) manifestCloseCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			manifest, err := service.CloseManifest(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -168,6 +175,7 @@ func (s *service) manifestCloseCommand() *cobra.Command {
 			return s.save(path, file)
 		},
 	}
+
 	s.liveFlag(cmd)
 	flags := cmd.Flags()
 	sellerFlags(cmd, &in.Carrier, &in.ConnectionID)
@@ -209,6 +217,7 @@ func (s *service) manifestListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			page, err := service.Manifests(cmd.Context(), limit, "")
 			if err != nil {
 				return err
@@ -221,6 +230,7 @@ func (s *service) manifestListCommand() *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
 }
@@ -239,6 +249,7 @@ func (s *service) manifestFileCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			file, err := service.ManifestFile(cmd.Context(), args[0], number)
 			if err != nil {
 				return err
@@ -246,6 +257,7 @@ func (s *service) manifestFileCommand() *cobra.Command {
 			return s.save(path, file)
 		},
 	}
+
 	cmd.Flags().StringVarP(&path, "output", "o", "manifest.pdf", "file to save it in; - for standard output")
 	cmd.Flags().IntVar(&number, "document", 1, "which of its forms")
 	return cmd
@@ -263,6 +275,7 @@ func (s *service) pointsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			found, err := service.ServicePoints(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -282,6 +295,7 @@ func (s *service) pointsCommand() *cobra.Command {
 			})
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&in.Country, "country", "", "country, such as US")
 	flags.StringVar(&in.Zip, "zip", "", "postal code; or")

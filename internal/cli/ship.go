@@ -36,6 +36,7 @@ func (s *service) ratesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			rates, err := service.Rates(cmd.Context(), ratesOf(order))
 			if err != nil {
 				return err
@@ -43,6 +44,7 @@ func (s *service) ratesCommand() *cobra.Command {
 			return s.show(rates, func(w io.Writer) { writeRates(w, rates) })
 		},
 	}
+
 	orderFile(cmd, &file)
 	return cmd
 }
@@ -103,6 +105,7 @@ func (s *service) shipCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    b.run,
 	}
+
 	orderFile(cmd, &b.file)
 	s.liveFlag(cmd)
 	flags := cmd.Flags()
@@ -228,6 +231,7 @@ func (s *service) shipmentsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			page, err := service.ShipmentsPage(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -240,6 +244,7 @@ func (s *service) shipmentsCommand() *cobra.Command {
 			})
 		},
 	}
+
 	flags := list.Flags()
 	flags.StringVar(&in.Query, "query", "", "part of an order or tracking number, or words of the recipient")
 	flags.StringVar(&in.Status, "status", "", "status, such as in_transit")
@@ -256,6 +261,7 @@ func (s *service) shipmentsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			shipment, err := service.Shipment(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -281,6 +287,7 @@ func (s *service) trackCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			found, err := service.Track(cmd.Context(), args[0], carrier)
 			if err != nil {
 				return err
@@ -297,6 +304,7 @@ func (s *service) trackCommand() *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&carrier, "carrier", "", "carrier (default: recognized from the number)")
 	return cmd
 }
@@ -313,9 +321,11 @@ func (s *service) labelCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			return s.saveLabel(cmd, service, args[0], path)
 		},
 	}
+
 	cmd.Flags().StringVarP(&path, "output", "o", "label.pdf", "file to save it in; its name ends in .pdf, .zpl or .png")
 	return cmd
 }
@@ -342,6 +352,7 @@ func (s *service) voidCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			voided, err := service.Void(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -352,6 +363,7 @@ func (s *service) voidCommand() *cobra.Command {
 			return pending(voided)
 		},
 	}
+
 	s.liveFlag(cmd)
 	return cmd
 }
@@ -372,6 +384,7 @@ func (s *service) returnCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			if maxAmount != "" {
 				limit, err := parseMoney(maxAmount)
 				if err != nil {
@@ -395,6 +408,7 @@ func (s *service) returnCommand() *cobra.Command {
 			return s.saveLabel(cmd, service, bought.ID, label)
 		},
 	}
+
 	s.liveFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&in.Carrier, "carrier", "", "carrier (default: your routing rules choose)")
@@ -415,6 +429,7 @@ func (s *service) proofCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			proof, err := service.ProofOfDelivery(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -422,6 +437,7 @@ func (s *service) proofCommand() *cobra.Command {
 			return s.save(path, proof)
 		},
 	}
+
 	cmd.Flags().StringVarP(&path, "output", "o", "proof.pdf", "file to save it in; - for standard output")
 	return cmd
 }
@@ -441,6 +457,7 @@ func (s *service) dutiesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			cost, err := service.LandedCost(cmd.Context(), order)
 			if err != nil {
 				return err
@@ -458,6 +475,7 @@ func (s *service) dutiesCommand() *cobra.Command {
 			})
 		},
 	}
+
 	orderFile(cmd, &file)
 	return cmd
 }
@@ -494,6 +512,7 @@ func (s *service) apiCommand() *cobra.Command {
 			return err
 		},
 	}
+
 	s.liveFlag(cmd)
 	cmd.Flags().StringVarP(&data, "data", "d", "", "body in JSON, or @FILE")
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "idempotency key of a POST (default: a new one)")

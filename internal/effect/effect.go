@@ -1,5 +1,5 @@
 // Package effect is how something is done once at a carrier, such as booking a
-// pickup or closing a manifest, as a machine: it says what to do next and is told
+// pickup or closing a manifest, as a machine: it says what to do next and receives
 // what came of it. It does no I/O and keeps no clock. Its rules:
 //
 //   - the effect is written down before the carrier is asked;

@@ -184,7 +184,7 @@ func recordReturn(ctx context.Context, tx *store.Store, shipment ship.Shipment) 
 // isReturn reports whether the purchase brings back the parcels of a shipment.
 func (b *buying) isReturn() bool { return b.shipment.Order.ReturnOf != "" }
 
-// duplicateOf is what a client is told of an earlier shipment of the order. A
+// duplicateOf is what a client is shown of an earlier shipment of the order. A
 // return duplicates nothing.
 func (b *buying) duplicateOf(found ship.ShipmentID) ship.ShipmentID {
 	if b.isReturn() {
