@@ -20,6 +20,23 @@ func (c *Client) Track(ctx context.Context, number, carrier string) (TrackingRes
 	return out, err
 }
 
+// A NumberCandidate is a carrier that a tracking number may belong to.
+type NumberCandidate struct {
+	Carrier    string `json:"carrier"`
+	Confidence string `json:"confidence"` // "high", "medium", "low"
+}
+
+// RecognizeTrackingNumber returns the carriers that have such numbers, the
+// likeliest first; none if no supported carrier has. Nothing is asked of them.
+func (c *Client) RecognizeTrackingNumber(ctx context.Context, number string) ([]NumberCandidate, error) {
+	var out struct {
+		Candidates []NumberCandidate `json:"candidates"`
+	}
+	query := url.Values{"number": {number}}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tracking-numbers/recognize", query: query}, &out)
+	return out.Candidates, err
+}
+
 // CreateTracker follows a parcel that was not bought here, and reports whether
 // it is new. Without a carrier, the number must identify it.
 func (c *Client) CreateTracker(ctx context.Context, number, carrier string, options ...CallOption) (TrackingResult, bool, error) {

@@ -26,14 +26,15 @@ var abouts = map[string]string{
 	"createBatch": "Buys up to 10,000 shipments with one request of up to 16 MiB. The body is either JSON, `{\"shipments\": [...]}`, or newline-delimited JSON (`Content-Type: application/x-ndjson`) with one shipment a line; each is a body of `POST /v1/shipments`, of up to 256 KiB, and has the same meaning here, with the same limits of the key.\n\n" +
 		"The response is 202 as soon as the batch is stored, and its lines are bought in the background: poll the batch until `status` is `done`. A line that is invalid or that no carrier sells fails by itself, and the others are bought. A body that is not JSON is refused as a whole, with the number of the line, and nothing is bought.\n\n" +
 		"Send an `Idempotency-Key`: a repeat with the same key and content returns the same batch and buys nothing. With a live key and without an `Idempotency-Key`, the same content is the same batch for a day. If the API key is revoked or expires, lines that were not bought yet fail.",
-	"listBatches":       "Lists batches, newest first: those of the API and the files of the dashboard.",
-	"getBatch":          "Returns a batch with the number of its lines by status, and a page of the lines.",
-	"getBatchLabelsPdf": "Returns the labels of the lines that are bought as one PDF, a page a label, in the order of the lines. A file has at most 500 labels; `part` selects the next 500. `X-Labels-Excluded` is the number of labels that are damaged or cannot be part of the file: fetch those one by one. Voided labels are left out.",
-	"getBatchLabelsZpl": "Returns the labels of the lines that are bought as one ZPL file, as with PDF.",
-	"track":             "Returns the status and the timeline of a parcel, newest event first. The response is served from stored data and never waits for a carrier.",
-	"follow":            "Tracks a parcel whose label was not bought here. Its events have `data.tracker` instead of `data.shipment`.",
-	"listTrackers":      "Lists trackers, newest first, without their timelines: `events` is empty here.",
-	"unfollow":          "Stops tracking a parcel. Recorded events stay in the log.",
+	"listBatches":             "Lists batches, newest first: those of the API and the files of the dashboard.",
+	"getBatch":                "Returns a batch with the number of its lines by status, and a page of the lines.",
+	"getBatchLabelsPdf":       "Returns the labels of the lines that are bought as one PDF, a page a label, in the order of the lines. A file has at most 500 labels; `part` selects the next 500. `X-Labels-Excluded` is the number of labels that are damaged or cannot be part of the file: fetch those one by one. Voided labels are left out.",
+	"getBatchLabelsZpl":       "Returns the labels of the lines that are bought as one ZPL file, as with PDF.",
+	"track":                   "Returns the status and the timeline of a parcel, newest event first. The response is served from stored data and never waits for a carrier.",
+	"recognizeTrackingNumber": "Names the carriers that a tracking number may belong to, by its format and check digits, the likeliest first. It is a guess from the number alone: no carrier is asked, and nothing is stored. A number that no carrier recognizes may still be valid.",
+	"follow":                  "Tracks a parcel whose label was not bought here. Its events have `data.tracker` instead of `data.shipment`.",
+	"listTrackers":            "Lists trackers, newest first, without their timelines: `events` is empty here.",
+	"unfollow":                "Stops tracking a parcel. Recorded events stay in the log.",
 	"listEvents": "Lists all events of the last 30 days, oldest first, whether or not a webhook received them. Page through the log with `after`: a cursor never skips an event.\n\n" +
 		"Each entry is exactly the body that is sent to webhooks.",
 	"createWebhook": "Creates a webhook: from now on, events of the chosen types are sent to its URL as `POST` requests, with the body that `GET /v1/events` shows. An account can have 20 webhooks in each mode.\n\n" +

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -219,5 +220,25 @@ func TestContractAThousandNewNumbersADayAreFollowed(t *testing.T) {
 	}
 	if again, _ := c.do(http.StatusOK, "POST", "/v1/trackers", `{"trackingNumber":"1Z5R89390357567127"}`); again["id"] != known["id"] {
 		t.Errorf("a number that is not new: %v", again)
+	}
+}
+
+func TestContractATrackingNumberIsRecognized(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+	for number, want := range map[string]string{
+		"1z+5r8-93903+57567127":  "[map[carrier:ups confidence:high]]",
+		"9261292700768711948021": "[map[carrier:usps confidence:medium] map[carrier:fedex confidence:medium]]",
+		"hello":                  "[]",
+	} {
+		if out, _ := c.do(http.StatusOK, "GET", "/v1/tracking-numbers/recognize?number="+number, ""); fmt.Sprint(out["candidates"]) != want {
+			t.Errorf("%s: %v, want %s", number, out["candidates"], want)
+		}
+	}
+
+	for _, query := range []string{"", "?number=", "?number=%20-%20", "?number=" + strings.Repeat("1", 51)} {
+		if p, _ := c.do(http.StatusUnprocessableEntity, "GET", "/v1/tracking-numbers/recognize"+query, ""); !strings.Contains(fmt.Sprint(p["errors"]), "number") {
+			t.Errorf("%q: %v", query, p)
+		}
 	}
 }

@@ -307,6 +307,8 @@ func responseExample(id string, status int) any {
 
 	case "track", "advanceShipment":
 		return timelineExample()
+	case "recognizeTrackingNumber":
+		return recognition{Candidates: []numberCandidate{{Carrier: "ups", Confidence: "high"}}}
 	case "follow":
 		return trackerExample()
 	case "listTrackers":

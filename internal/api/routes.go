@@ -308,6 +308,16 @@ func (s *server) trackingRoutes() []*route {
 			codes: []string{"tracking_not_found"},
 		},
 		{
+			method:   http.MethodGet,
+			path:     "/v1/tracking-numbers/recognize",
+			id:       "recognizeTrackingNumber",
+			tag:      "Tracking",
+			summary:  "Recognize a tracking number",
+			scope:    "tracking",
+			handler:  handle(s.recognize),
+			outcomes: []outcome{{status: http.StatusOK, about: "The likely carriers.", body: recognition{}}},
+		},
+		{
 			method:    http.MethodPost,
 			path:      "/v1/trackers",
 			id:        "follow",

@@ -72,6 +72,34 @@ func renderTimeline(tracked tracking.Tracked) (body []byte, tag string, err erro
 	return body, tag, nil
 }
 
+type recognizeRequest struct {
+	Number string `query:"number" required:"true" minLength:"1" maxLength:"100" example:"1Z999AA10123456784" doc:"The tracking number. Case, spaces and hyphens are ignored."`
+}
+
+// recognition is the answer of GET /v1/tracking-numbers/recognize.
+type recognition struct {
+	Candidates []numberCandidate `json:"candidates" doc:"The carriers that have such numbers, the likeliest first; empty if no supported carrier has."`
+}
+
+type numberCandidate struct {
+	Carrier    string `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
+	Confidence string `json:"confidence" enum:"high,medium,low" doc:"high: a format that only this carrier uses, with a check digit where it has one. medium: several carriers use the format, or it is a short row of digits. low: it may fit by chance."`
+}
+
+// recognize handles GET /v1/tracking-numbers/recognize.
+func (s *server) recognize(_ context.Context, in *recognizeRequest) (reply, error) {
+	candidates, err := s.Tracking.Recognize(in.Number)
+	if err != nil {
+		return reply{}, ofParameters(err)
+	}
+
+	out := recognition{Candidates: make([]numberCandidate, len(candidates))}
+	for i, candidate := range candidates {
+		out.Candidates[i] = numberCandidate{Carrier: candidate.Carrier, Confidence: string(candidate.Confidence)}
+	}
+	return jsonReply(http.StatusOK, out)
+}
+
 // trackerInput is the body of POST /v1/trackers.
 type trackerInput struct {
 	TrackingNumber string `json:"trackingNumber" minLength:"1" maxLength:"100" example:"1Z999AA10123456784" doc:"The carrier's tracking number."`

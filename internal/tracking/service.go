@@ -211,10 +211,23 @@ func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string)
 	return "", err
 }
 
+// maxNumber is how long a tracking number may be, normalized. The longest known
+// format has 41 characters.
+const maxNumber = 50
+
+// Recognize returns the carriers that a tracking number may belong to, the
+// likeliest first; none if no carrier has such numbers.
+func (s *Service) Recognize(number string) ([]carrier.Candidate, error) {
+	if number = ship.NormalizeTrackingNumber(number); number == "" || len(number) > maxNumber {
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/number", Code: "invalid", Detail: "must be a tracking number of 1 to 50 characters, such as 1Z999AA10123456784"}})
+	}
+	return carrier.Recognize(s.specs, number), nil
+}
+
 // carrierFor returns the carrier of a number: the given one, or the only one
 // that the number fits.
 func (s *Service) carrierFor(number, name string) (string, error) {
-	if number == "" || len(number) > 50 {
+	if number == "" || len(number) > maxNumber {
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "must be a valid tracking number"}})
 	}
 

@@ -23,33 +23,34 @@ type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure,
 // for another's: the value of its path parameter and a body. A new operation
 // without a row here fails the test.
 var others = map[string]func(h holdings) (param, body string){
-	"quoteRates":         nil, // no id of anybody
-	"validateAddress":    nil, // no id of anybody; answers that are kept: addresscheck.TestAnAnswerIsUsedAgain
-	"createShipment":     nil,
-	"listShipments":      nil, // compared below
-	"listTrackers":       nil,
-	"listEvents":         nil,
-	"listCarriers":       nil,
-	"follow":             nil, // a number may be followed by everybody; compared below
-	"getShipment":        func(h holdings) (string, string) { return h.shipment, "" },
-	"voidShipment":       func(h holdings) (string, string) { return h.shipment, "" },
-	"makeLabel":          func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
-	"linkLabel":          func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
-	"getDocument":        func(h holdings) (string, string) { return h.shipment, "" },
-	"getLabelPdf":        func(h holdings) (string, string) { return h.shipment, "" },
-	"headLabelPdf":       func(h holdings) (string, string) { return h.shipment, "" },
-	"getLabelZpl":        func(h holdings) (string, string) { return h.shipment, "" },
-	"headLabelZpl":       func(h holdings) (string, string) { return h.shipment, "" },
-	"getLabelPng":        func(h holdings) (string, string) { return h.shipment, "" },
-	"headLabelPng":       func(h holdings) (string, string) { return h.shipment, "" },
-	"track":              func(h holdings) (string, string) { return h.number, "" },
-	"unfollow":           func(h holdings) (string, string) { return h.tracker, "" },
-	"advanceShipment":    func(h holdings) (string, string) { return h.shipment, `{}` },
-	"createReturn":       func(h holdings) (string, string) { return h.shipment, `{}` },
-	"getProofOfDelivery": func(h holdings) (string, string) { return h.shipment, "" },
-	"listServicePoints":  nil, // no id of anybody
-	"estimateLandedCost": nil,
-	"duplicateShipment":  func(h holdings) (string, string) { return h.shipment, "" },
+	"quoteRates":              nil, // no id of anybody
+	"validateAddress":         nil, // no id of anybody; answers that are kept: addresscheck.TestAnAnswerIsUsedAgain
+	"createShipment":          nil,
+	"listShipments":           nil, // compared below
+	"listTrackers":            nil,
+	"listEvents":              nil,
+	"listCarriers":            nil,
+	"recognizeTrackingNumber": nil, // no id of anybody
+	"follow":                  nil, // a number may be followed by everybody; compared below
+	"getShipment":             func(h holdings) (string, string) { return h.shipment, "" },
+	"voidShipment":            func(h holdings) (string, string) { return h.shipment, "" },
+	"makeLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
+	"linkLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
+	"getDocument":             func(h holdings) (string, string) { return h.shipment, "" },
+	"getLabelPdf":             func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelPdf":            func(h holdings) (string, string) { return h.shipment, "" },
+	"getLabelZpl":             func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelZpl":            func(h holdings) (string, string) { return h.shipment, "" },
+	"getLabelPng":             func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelPng":            func(h holdings) (string, string) { return h.shipment, "" },
+	"track":                   func(h holdings) (string, string) { return h.number, "" },
+	"unfollow":                func(h holdings) (string, string) { return h.tracker, "" },
+	"advanceShipment":         func(h holdings) (string, string) { return h.shipment, `{}` },
+	"createReturn":            func(h holdings) (string, string) { return h.shipment, `{}` },
+	"getProofOfDelivery":      func(h holdings) (string, string) { return h.shipment, "" },
+	"listServicePoints":       nil, // no id of anybody
+	"estimateLandedCost":      nil,
+	"duplicateShipment":       func(h holdings) (string, string) { return h.shipment, "" },
 
 	"createWebhook":       nil,
 	"listWebhooks":        nil, // compared below
