@@ -1,9 +1,11 @@
 package store_test
 
 import (
-	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
-	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -52,9 +54,70 @@ func TestRowSecurityAloneKeepsTenantsApart(t *testing.T) {
 	}
 }
 
-// TestProveRowSecurity counts the statements that other tests have run without
-// their conditions on the tenant, with WITHOUT_TENANT_FILTERS.
-func TestProveRowSecurity(t *testing.T) {
+// TestEachStatementIsFencedByItself takes the conditions on the tenant out of one
+// statement at a time, as it runs: see storetest.Probed.
+func TestEachStatementIsFencedByItself(t *testing.T) {
+	if os.Getenv("WITHOUT_TENANT_FILTERS") != "" {
+		t.Skip("all tests do this with WITHOUT_TENANT_FILTERS, and this one opens a fence")
+	}
+	t.Parallel()
+	var mu sync.Mutex
+	outcomes := map[storetest.Outcome]map[string]string{}
+	direct := newFixture(t)
+	url := storetest.Probed(t, direct.url, func(trial storetest.Trial) {
+		mu.Lock()
+		defer mu.Unlock()
+		if outcomes[trial.Outcome] == nil {
+			outcomes[trial.Outcome] = map[string]string{}
+		}
+		outcomes[trial.Outcome][trial.Statement] = trial.Detail
+	})
+	s, err := store.Open(t.Context(), store.Options{URL: url, Connections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+
+	f := &fixture{Store: s, url: url, tenant: direct.tenant, owner: direct.owner}
+	fill(t, direct, newTenant())
+	fill(t, f, f.tenant)
+	shipment := f.create(t, f.tenant, "another", "1ZANOTHER")
+	_, errBoxes := f.Boxes(t.Context(), f.tenant, 10)
+	_, errEndpoints := f.Endpoints(t.Context(), f.tenant)
+	_, errShipment := f.Shipment(t.Context(), f.tenant, shipment.ID)
+	_, errLabel := f.Label(t.Context(), f.tenant, shipment.ID)
+	_, errPickups := f.Pickups(t.Context(), f.tenant, ship.Page{Limit: 10})
+	_, errManifests := f.Manifests(t.Context(), f.tenant, ship.Page{Limit: 10})
+	if err := errors.Join(errBoxes, errEndpoints, errShipment, errLabel, errPickups, errManifests); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	fenced := len(outcomes[storetest.Fenced])
+	for statement, detail := range outcomes[storetest.Leaked] {
+		t.Errorf("%s without its conditions on the tenant: %s", statement, detail)
+	}
+	mu.Unlock()
+	if fenced < 8 {
+		t.Errorf("only %d statements were tried", fenced)
+	}
+
+	// Without the policy of its table, the same statement is noticed.
+	if _, err := f.owner.Exec(t.Context(), "ALTER TABLE rate_sheets DISABLE ROW LEVEL SECURITY"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RateSheets(t.Context(), f.tenant, false); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(outcomes[storetest.Leaked]) == 0 {
+		t.Error("a table without row-level security leaks nothing")
+	}
+}
+
+// trials reads what the proxies of other tests have seen.
+func trials(t *testing.T) []storetest.Trial {
+	t.Helper()
 	path := os.Getenv("WITHOUT_TENANT_FILTERS")
 	if path == "" {
 		t.Skip("WITHOUT_TENANT_FILTERS is not set: make prove WHAT=security sets it")
@@ -64,40 +127,132 @@ func TestProveRowSecurity(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	tried := map[string]bool{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		statement, err := strconv.Unquote(lines.Text())
-		if err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
+
+	var list []storetest.Trial
+	lines := json.NewDecoder(file)
+	for {
+		var trial storetest.Trial
+		err := lines.Decode(&trial)
+		if errors.Is(err, io.EOF) {
+			return list
 		}
-		tried[statement] = true
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, trial)
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
+}
+
+// filteredConstants returns the constants with a condition on the tenant, as they
+// are sent to Postgres.
+func filteredConstants(t *testing.T) map[string]string {
+	t.Helper()
+	filtered := map[string]string{}
+	for name, sql := range constants(t) {
+		text, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, sql, nil)
+		if err == nil && storetest.StripFilters(text) != text {
+			filtered[name] = text
+		}
+	}
+	return filtered
+}
+
+// TestProveRowSecurity counts the statements that other tests have run without
+// their conditions on the tenant, with WITHOUT_TENANT_FILTERS.
+func TestProveRowSecurity(t *testing.T) {
+	tried := map[string]bool{}
+	for _, trial := range trials(t) {
+		if trial.Role == "waybill_app" && storetest.StripFilters(trial.Statement) != trial.Statement {
+			tried[trial.Statement] = true
+		}
 	}
 
 	// Some constants are parts of statements, and some run as the system alone.
-	filtered, named := 0, 0
-	for name, sql := range constants(t) {
-		text, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, sql, nil)
-		if err != nil || storetest.StripFilters(text) == text {
-			continue
-		}
-		filtered++
+	filtered := filteredConstants(t)
+	named := 0
+	for name, text := range filtered {
 		if tried[text] {
 			named++
 		} else {
 			t.Logf("%s was not run as a tenant", name)
 		}
 	}
-	if named < filtered/2 {
-		t.Errorf("only %d of %d statements with a condition on the tenant were tried", named, filtered)
+	if named < len(filtered)/2 {
+		t.Errorf("only %d of %d statements with a condition on the tenant were tried", named, len(filtered))
 	}
 	proving.Report(t, "security.json", nil, map[string]any{
 		"statements": len(tried),
 		"constants":  named,
-		"filtered":   filtered,
+		"filtered":   len(filtered),
 	})
 }
+
+// TestProveStatementsInTurn counts the statements that the proxies of other tests
+// have tried one at a time. Each statement of a tenant was tried, or has a reason
+// here why it cannot be.
+func TestProveStatementsInTurn(t *testing.T) {
+	var leaks, grouped int
+	seen := map[string]bool{}   // as a tenant or a group of them
+	system := map[string]bool{} // as the system
+	fenced := map[string]bool{}
+	byMode := map[string]bool{}
+	for _, trial := range trials(t) {
+		switch trial.Outcome {
+		case storetest.Seen:
+			if trial.Role == "waybill_sys" {
+				system[trial.Statement] = true
+			} else if trial.Role != "" {
+				seen[trial.Statement] = true
+			}
+		case storetest.Fenced:
+			if trial.Role == "waybill_group" && !fenced[trial.Statement] {
+				grouped++
+			}
+			fenced[trial.Statement] = true
+		case storetest.FencedByMode:
+			byMode[trial.Statement] = true
+		case storetest.Leaked:
+			leaks++
+			t.Errorf("%s without its conditions on the tenant: %s", trial.Statement, trial.Detail)
+		}
+	}
+
+	names := map[string]string{}
+	for name, text := range filteredConstants(t) {
+		names[text] = name
+	}
+	reasons := map[string]string{}
+	for statement := range seen {
+		if fenced[statement] {
+			continue
+		}
+		name := names[statement]
+		reason, known := notInTurn[name]
+		if !known {
+			t.Errorf("%s %s was not tried by itself, and has no reason in notInTurn", name, statement)
+			continue
+		}
+		reasons[name] = reason
+	}
+
+	// What only the system runs has no second fence: the walks over all routes
+	// hold its conditions.
+	systemOnly := 0
+	for statement := range system {
+		if !seen[statement] {
+			systemOnly++
+		}
+	}
+	proving.Report(t, "security.json", nil, map[string]any{
+		"statements":   len(fenced),
+		"byMode":       len(byMode),
+		"grouped":      grouped,
+		"rowsOfOthers": leaks,
+		"notTried":     reasons,
+		"systemOnly":   systemOnly,
+	})
+}
+
+// notInTurn are the statements of tenants that show nothing without their
+// conditions, each with the reason.
+var notInTurn = map[string]string{}

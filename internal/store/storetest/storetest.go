@@ -70,7 +70,7 @@ func withoutFilters(t testing.TB, address string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed.Host = sharedProxy(t, parsed.Host, file)
+	parsed.Host = sharedProxy(t, parsed, file)
 	return parsed.String()
 }
 

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"regexp"
-	"strconv"
 	"sync"
 	"testing"
 )
@@ -26,7 +26,26 @@ func Unfiltered(t testing.TB, address, role string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &filterProxy{server: parsed.Host, role: role, report: func(string) {}}
+	p := &filterProxy{server: parsed.Host, role: role, strip: true, report: func(Trial) {}}
+	parsed.Host = p.listen(t)
+	return parsed.String()
+}
+
+// Probed returns an address of the database at url that goes through a proxy. It
+// passes statements on as they are, and tries each without its conditions on the
+// tenant first: see Prober. Each outcome is reported.
+func Probed(t testing.TB, address string, report func(Trial)) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &filterProxy{
+		server: parsed.Host,
+		role:   "waybill_app",
+		report: report,
+		prober: newProber(*parsed),
+	}
 	parsed.Host = p.listen(t)
 	return parsed.String()
 }
@@ -37,8 +56,9 @@ var (
 )
 
 // sharedProxy returns the host and port of one proxy for all tests of the process.
-// It adds each statement that it changes to the file, quoted, on a line of its own.
-func sharedProxy(t testing.TB, server, file string) string {
+// It takes the conditions out of every statement of a tenant, tries each statement
+// in turn, and adds what it sees to the file: a Trial a line.
+func sharedProxy(t testing.TB, server *url.URL, file string) string {
 	t.Helper()
 	sharedOnce.Do(func() {
 		out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -47,14 +67,16 @@ func sharedProxy(t testing.TB, server, file string) string {
 		}
 
 		var mu sync.Mutex
-		seen := map[string]bool{}
-		p := &filterProxy{server: server, role: "waybill_app", report: func(statement string) {
+		seen := map[Trial]bool{}
+		p := &filterProxy{server: server.Host, role: "waybill_app", strip: true, prober: newProber(*server), report: func(trial Trial) {
 			mu.Lock()
 			defer mu.Unlock()
-			if !seen[statement] {
-				seen[statement] = true
-				_, _ = fmt.Fprintln(out, strconv.Quote(statement)) // if it fails, the count is too low
+			if seen[trial] {
+				return
 			}
+			seen[trial] = true
+			line, _ := json.Marshal(trial)
+			_, _ = out.Write(append(line, '\n')) // if it fails, the count is too low
 		}}
 		sharedHost = p.listen(nil)
 	})
@@ -66,7 +88,9 @@ func sharedProxy(t testing.TB, server, file string) string {
 type filterProxy struct {
 	server string // host and port
 	role   string // that tenants' connections get
-	report func(statement string)
+	strip  bool   // the conditions, from every statement of a tenant
+	report func(Trial)
+	prober *prober // nil tries nothing
 }
 
 // listen accepts connections until the test ends, or for good if t is nil.
@@ -112,8 +136,9 @@ func (p *filterProxy) pass(client io.Reader, server io.Writer) error {
 	if err != nil {
 		return err
 	}
+	connection := readStart(start)
 	const role = "\x00role\x00waybill_app\x00"
-	isTenant := bytes.Contains(start, []byte(role))
+	isTenant := connection.role == "waybill_app"
 	if isTenant {
 		start = bytes.Replace(start, []byte(role), []byte("\x00role\x00"+p.role+"\x00"), 1)
 		binary.BigEndian.PutUint32(start, uint32(len(start)))
@@ -131,12 +156,29 @@ func (p *filterProxy) pass(client io.Reader, server io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if isTenant && kind[0] == 'P' {
-			message = p.withoutFilters(message)
+
+		switch kind[0] {
+		case 'P':
+			statement := connection.parse(message)
+			p.see(connection.role, statement)
+			if isTenant && p.strip {
+				message = strippedParse(message)
+			}
+		case 'B':
+			if p.prober != nil {
+				p.prober.try(connection, message, p.report)
+			}
 		}
 		if _, err := server.Write(message); err != nil {
 			return err
 		}
+	}
+}
+
+// see reports a statement with a condition on the tenant before it runs.
+func (p *filterProxy) see(role, statement string) {
+	if stripAll(statement) != statement {
+		p.report(Trial{Statement: statement, Role: role, Outcome: Seen})
 	}
 }
 
@@ -170,16 +212,15 @@ func StripFilters(statement string) string {
 	return modeFilter.ReplaceAllString(statement, "($1::boolean IS NOT NULL)")
 }
 
-// withoutFilters returns a Parse message with the conditions taken out of its
+// strippedParse returns a Parse message with the conditions taken out of its
 // statement.
-func (p *filterProxy) withoutFilters(message []byte) []byte {
+func strippedParse(message []byte) []byte {
 	name, rest, _ := bytes.Cut(message[5:], []byte{0})
 	statement, types, _ := bytes.Cut(rest, []byte{0})
 	stripped := StripFilters(string(statement))
 	if stripped == string(statement) {
 		return message
 	}
-	p.report(string(statement))
 
 	changed := append([]byte{'P', 0, 0, 0, 0}, name...)
 	changed = append(changed, 0)
