@@ -74,6 +74,24 @@ func (c *Client) Manifests(ctx context.Context, limit int, cursor string) (Page[
 	return out, err
 }
 
+// ResolveManifest ends the review of a manifest whose Status is "needs_review", with
+// what the carrier says: whether it was closed, and the carrier's number if it gave
+// one. The labels of one that was not closed can go on another manifest.
+func (c *Client) ResolveManifest(ctx context.Context, id string, closed bool, number string, options ...CallOption) (Manifest, error) {
+	body := map[string]string{"outcome": "not_closed"}
+	if closed {
+		body["outcome"] = "closed"
+	}
+	if number != "" {
+		body["number"] = number
+	}
+
+	var out Manifest
+	path := "/v1/manifests/" + url.PathEscape(id) + "/resolve"
+	_, err := c.do(ctx, call{method: http.MethodPost, path: path, body: body, effect: true}, &out, options...)
+	return out, err
+}
+
 // ManifestFile returns a document of a manifest, counted from 1: a PDF file.
 func (c *Client) ManifestFile(ctx context.Context, id string, number int) ([]byte, error) {
 	query := url.Values{}

@@ -81,3 +81,21 @@ func (c *Client) CancelPickup(ctx context.Context, id string, options ...CallOpt
 	_, err := c.do(ctx, call{method: http.MethodPost, path: path, effect: true}, &out, options...)
 	return out, err
 }
+
+// ResolvePickup ends the review of a pickup whose Status is "needs_review", with what
+// the carrier says: whether it is booked, and the carrier's number if it is. If it is
+// not, another one can be booked.
+func (c *Client) ResolvePickup(ctx context.Context, id string, booked bool, confirmation string, options ...CallOption) (Pickup, error) {
+	body := map[string]string{"outcome": "not_booked"}
+	if booked {
+		body["outcome"] = "booked"
+	}
+	if confirmation != "" {
+		body["confirmation"] = confirmation
+	}
+
+	var out Pickup
+	path := "/v1/pickups/" + url.PathEscape(id) + "/resolve"
+	_, err := c.do(ctx, call{method: http.MethodPost, path: path, body: body, effect: true}, &out, options...)
+	return out, err
+}

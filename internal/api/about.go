@@ -63,15 +63,17 @@ var abouts = map[string]string{
 	"bookPickup": "Asks a carrier to collect parcels. A carrier account has one pickup at an address on a day: asked for again, the same pickup is returned with 200, whatever window the request names; cancel it to book another.\n\n" +
 		"A window that the carrier cannot keep is 422 `pickup_too_late`, with the next possible one in `nextWindow` if the carrier says it. Some carriers charge for pickups: see `price`.\n\n" +
 		"If the carrier does not answer, the response is 202 with `status: pending` and the outcome is looked up. Where a carrier can neither be asked nor safely be asked again, `status` is `needs_review`: ask it before you book again.",
-	"listPickups":  "Lists the pickups of the account, newest first.",
-	"getPickup":    "Returns a pickup.",
-	"cancelPickup": "Cancels a pickup with the carrier. Cancelling twice is the same as once. A pickup with `status: needs_review` is given up without asking the carrier, so that another one can be booked.",
+	"listPickups":   "Lists the pickups of the account, newest first.",
+	"getPickup":     "Returns a pickup.",
+	"cancelPickup":  "Cancels a pickup with the carrier. Cancelling twice is the same as once. A pickup with `status: needs_review` is given up without asking the carrier, so that another one can be booked.",
+	"resolvePickup": "Ends the review of a pickup with what a person learned from the carrier. `booked` makes it `scheduled`, with the carrier's number as `confirmation`; `not_booked` makes it `failed`, and another one can be booked. The carrier is not called, and the audit log has who resolved it. A pickup that does not need review answers 409 `not_in_review`.",
 	"closeManifest": "Hands labels over to a carrier on one form, so that the driver scans one code instead of each parcel. By default, the manifest has everything of the last seven days that is labelled, on no manifest and not with the carrier yet. A shipment is on one manifest at most.\n\n" +
 		"Carriers that need no manifest get a hand-over sheet for the driver's signature, with the number of parcels, their weights and tracking numbers. A carrier that closes a whole day answers 422 `manifest_covers_day` to `shipmentIds` that leave out a label of the day.",
-	"listManifests":  "Lists the manifests of the account, newest first, without their shipments and documents.",
-	"getManifest":    "Returns a manifest with its shipments and documents.",
-	"getManifestPdf": "Returns a document of a manifest: the carrier's form, or the hand-over sheet. This is the URL in `documents`.",
-	"listCarriers":   "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
+	"listManifests":   "Lists the manifests of the account, newest first, without their shipments and documents.",
+	"getManifest":     "Returns a manifest with its shipments and documents.",
+	"resolveManifest": "Ends the review of a manifest with what a person learned from the carrier. `not_closed` makes it `failed`, and its labels can go on another manifest. The carrier is not called, and the audit log has who resolved it. A manifest that does not need review answers 409 `not_in_review`.",
+	"getManifestPdf":  "Returns a document of a manifest: the carrier's form, or the hand-over sheet. This is the URL in `documents`.",
+	"listCarriers":    "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
 	"getRouting": "Returns the rules that choose the carrier if the client names none: the active rules and the draft. Live and test mode have separate rules.\n\n" +
 		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; `routing` of each shipment shows what was chosen, what was excluded and why.",
 	"saveRoutingDraft":    "Saves rules as the draft, replacing the previous one. The rules are validated completely: an invalid condition is rejected with its column and, where possible, a suggested correction. The draft has no effect until it is published.",

@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -68,6 +68,16 @@ func (b *auditBench) event() string {
 	}
 }
 
+// inReview returns a pickup and a manifest that a person must resolve.
+func (b *auditBench) inReview() (pickup, manifest string) {
+	b.Helper()
+	booked, _ := b.do(http.StatusAccepted, "POST", "/v1/pickups", pickupBody("dhl_express", "FAULT TIMEOUT"))
+	list, _ := b.do(http.StatusOK, "GET", "/v1/shipments", "")
+	closed, _ := b.do(http.StatusCreated, "POST", "/v1/manifests", `{"carrier":"`+at(list, "data", "carrier").(string)+`"}`)
+	b.exec("UPDATE manifests SET state = 'needs_review', closed_at = NULL")
+	return booked["id"].(string), closed["id"].(string)
+}
+
 // An auditStep is a request that changes settings, and what it is called.
 type auditStep struct {
 	route, action, target string
@@ -78,6 +88,7 @@ type auditStep struct {
 // steps are changes by every route that makes one, in this order.
 func (b *auditBench) steps() []auditStep {
 	hook := func(path string) string { return "/v1/webhooks/" + b.hook + path }
+	pickup, manifest := b.inReview()
 	event, rules := b.event(), `{"rules":[{"name":"a","then":{"choose":"fastest"}}]}`
 	return []auditStep{
 		{"createWebhook", "webhook.made", "", 201, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:19998/hook"}`},
@@ -98,6 +109,8 @@ func (b *auditBench) steps() []auditStep {
 		{"createBatch", "batch.requested", "", 202, "POST", "/v1/batches", `{"shipments":[` + specBody + `]}`},
 		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
+		{"resolvePickup", "pickup.resolved", pickup, 200, "POST", "/v1/pickups/" + pickup + "/resolve", `{"outcome":"booked","confirmation":"C1"}`},
+		{"resolveManifest", "manifest.resolved", manifest, 200, "POST", "/v1/manifests/" + manifest + "/resolve", `{"outcome":"not_closed"}`},
 		{"removeRateSheet", "rate_sheet.removed", "ups-2026", 204, "DELETE", "/v1/rate-sheets/ups-2026", ""},
 	}
 }

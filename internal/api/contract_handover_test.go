@@ -82,8 +82,23 @@ func TestContractPickupsThatCarriersRefuseOrDoNotAnswer(t *testing.T) {
 			continue
 		}
 
-		// A person gives it up, and it can be booked again.
+		// A person gives it up, and it can be booked again; or says what the carrier
+		// has.
 		id := got["id"].(string)
+		if tc.carrier == "fedex" {
+			resolve := func(status int, body string) map[string]any {
+				got, _ := b.do(status, "POST", "/v1/pickups/"+id+"/resolve", body)
+				return got
+			}
+			resolve(http.StatusUnprocessableEntity, `{"outcome":"not_booked","confirmation":"C1"}`)
+			if booked := resolve(http.StatusOK, `{"outcome":"booked","confirmation":"C1"}`); booked["status"] != "scheduled" || booked["confirmation"] != "C1" || booked["message"] != nil {
+				t.Errorf("resolved: %v", booked)
+			}
+			if twice := resolve(http.StatusConflict, `{"outcome":"not_booked"}`); twice["code"] != "not_in_review" {
+				t.Errorf("resolved twice: %v", twice)
+			}
+			continue
+		}
 		if given, _ := b.do(http.StatusOK, "POST", "/v1/pickups/"+id+"/cancel", ""); given["status"] != "cancelled" || given["message"] == nil {
 			t.Errorf("given up: %v", given)
 		}

@@ -71,9 +71,11 @@ var requestExamples = withRouting(map[string]any{
 		"parcels": 12,
 		"instructions": "Ring the bell at dock 2"
 	}`),
-	"closeManifest":  json.RawMessage(`{"carrier": "usps", "shipDate": "2026-03-02"}`),
-	"createErasure":  json.RawMessage(`{"email": "ada@example.com"}`),
-	"redeliverEvent": json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
+	"closeManifest":   json.RawMessage(`{"carrier": "usps", "shipDate": "2026-03-02"}`),
+	"resolvePickup":   json.RawMessage(`{"outcome": "booked", "confirmation": "2929602E9CP"}`),
+	"resolveManifest": json.RawMessage(`{"outcome": "closed", "number": "9275090001004001234567"}`),
+	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
+	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
 
 const (
@@ -336,11 +338,11 @@ func responseExample(id string, status int) any {
 		return map[string]any{"id": exportExample().ID, "person": "ada@example.com", "shipments": []any{}, "orderFileLines": []any{}}
 	case "listExports":
 		return pageOf([]export{exportExample()}, false, "")
-	case "bookPickup", "getPickup", "cancelPickup":
+	case "bookPickup", "getPickup", "cancelPickup", "resolvePickup":
 		return pickupExample(id, status)
 	case "listPickups":
 		return pageOf([]pickup{pickupExample(id, status)}, false, "")
-	case "closeManifest", "getManifest":
+	case "closeManifest", "getManifest", "resolveManifest":
 		return manifestExample(status)
 	case "listManifests":
 		listed := manifestExample(status)

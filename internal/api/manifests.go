@@ -90,6 +90,17 @@ func (s *server) manifestRoutes() []*route {
 			codes:    []string{"manifest_not_found"},
 		},
 		{
+			method:   http.MethodPost,
+			path:     "/v1/manifests/{id}/resolve",
+			id:       "resolveManifest",
+			tag:      "Manifests",
+			summary:  "Resolve a manifest in review",
+			scope:    "shipments:write",
+			handler:  handle(s.resolveManifest),
+			outcomes: []outcome{{status: http.StatusOK, about: "The manifest, closed or failed.", body: manifest{}}},
+			codes:    []string{"manifest_not_found", "not_in_review"},
+		},
+		{
 			method:   http.MethodGet,
 			path:     manifestFilePath,
 			id:       "getManifestPdf",
@@ -250,6 +261,31 @@ func (s *server) getManifest(ctx context.Context, in *manifestRequest) (reply, e
 		return reply{}, err
 	}
 	return jsonReply(http.StatusOK, manifestOf(found, s.BaseURL))
+}
+
+// manifestResolution is the body of POST /v1/manifests/{id}/resolve.
+type manifestResolution struct {
+	Outcome string `json:"outcome" enum:"closed,not_closed" doc:"What the carrier says: closed if it has the manifest; not_closed if it does not, so that the labels can go on another."`
+	Number  string `json:"number,omitempty" maxLength:"64" example:"9275090001004001234567" doc:"The carrier's number of the manifest, if it was closed and the carrier gave one."`
+}
+
+type resolveManifestRequest struct {
+	ID   string `path:"id" example:"man_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the manifest."`
+	Body manifestResolution
+}
+
+// resolveManifest handles POST /v1/manifests/{id}/resolve.
+func (s *server) resolveManifest(ctx context.Context, in *resolveManifestRequest) (reply, error) {
+	id, err := manifestRequest{in.ID}.id()
+	if err != nil {
+		return reply{}, err
+	}
+	found := handover.Finding{Done: in.Body.Outcome == "closed", Number: in.Body.Number}
+	resolved, err := s.Handover.ResolveManifest(ctx, httpkit.From(ctx).Principal.Tenant, id, found)
+	if err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, manifestOf(resolved, s.BaseURL))
 }
 
 type manifestFileRequest struct {

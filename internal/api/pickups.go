@@ -82,6 +82,17 @@ func (s *server) pickupRoutes() []*route {
 			},
 			codes: []string{"pickup_not_found", "pickup_not_confirmed", "cancel_not_supported", "cancel_refused", "conflict"},
 		},
+		{
+			method:   http.MethodPost,
+			path:     "/v1/pickups/{id}/resolve",
+			id:       "resolvePickup",
+			tag:      "Pickups",
+			summary:  "Resolve a pickup in review",
+			scope:    "shipments:write",
+			handler:  handle(s.resolvePickup),
+			outcomes: []outcome{{status: http.StatusOK, about: "The pickup, scheduled or failed.", body: pickup{}}},
+			codes:    []string{"pickup_not_found", "not_in_review"},
+		},
 	}
 }
 
@@ -298,6 +309,31 @@ func (s *server) cancelPickup(ctx context.Context, in *pickupRequest) (reply, er
 		status = http.StatusAccepted
 	}
 	return jsonReply(status, pickupOf(cancelled))
+}
+
+// pickupResolution is the body of POST /v1/pickups/{id}/resolve.
+type pickupResolution struct {
+	Outcome      string `json:"outcome" enum:"booked,not_booked" doc:"What the carrier says: booked if it has the pickup; not_booked if it does not, so that another one can be booked."`
+	Confirmation string `json:"confirmation,omitempty" maxLength:"64" example:"2929602E9CP" doc:"The carrier's number of the pickup, if it was booked. The pickup can be cancelled by it."`
+}
+
+type resolvePickupRequest struct {
+	ID   string `path:"id" example:"pik_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the pickup."`
+	Body pickupResolution
+}
+
+// resolvePickup handles POST /v1/pickups/{id}/resolve.
+func (s *server) resolvePickup(ctx context.Context, in *resolvePickupRequest) (reply, error) {
+	id, err := pickupRequest{in.ID}.id()
+	if err != nil {
+		return reply{}, err
+	}
+	found := handover.Finding{Done: in.Body.Outcome == "booked", Number: in.Body.Confirmation}
+	resolved, err := s.Handover.ResolvePickup(ctx, httpkit.From(ctx).Principal.Tenant, id, found)
+	if err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, pickupOf(resolved))
 }
 
 // listPickups handles GET /v1/pickups.

@@ -87,11 +87,11 @@ const (
 )
 
 // Transitions says which state can follow which. A second attempt is pending
-// again.
+// again. What needs review is resolved by a person, or by a late answer.
 var Transitions = map[State][]State{
 	Pending:     {Pending, Uncertain, Succeeded, Failed, NeedsReview},
 	Uncertain:   {Pending, Uncertain, Succeeded, Failed, NeedsReview},
-	NeedsReview: {Succeeded},
+	NeedsReview: {Succeeded, Failed},
 }
 
 // IsOpen reports whether the outcome is to be found out.

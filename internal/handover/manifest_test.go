@@ -180,6 +180,59 @@ func TestLostManifests(t *testing.T) {
 	}
 }
 
+func TestAPersonResolvesAManifestInReview(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	inReview := func() ClosedManifest {
+		t.Helper()
+		b.buy("fedex")
+		b.stands["fedex"].lose = 1
+		closed, err := b.CloseManifest(t.Context(), b.manifest("fedex"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if closed.State.IsOpen() {
+			if _, err := b.ResolveManifest(t.Context(), b.tenant, closed.ID, Finding{Done: true}); ship.CodeOf(err) != "not_in_review" {
+				t.Errorf("resolved while the carrier is asked: %v", err)
+			}
+			b.settleManifest(closed.ID)
+			return ClosedManifest{}
+		}
+		return closed
+	}
+	inReview() // the first of the day can be looked up
+
+	// One that was not closed gives its labels back.
+	first := inReview()
+	if first.State != effect.NeedsReview {
+		t.Fatal(first.State)
+	}
+	if _, err := b.ResolveManifest(t.Context(), b.tenant, first.ID, Finding{Number: "M9"}); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("not closed, with a number: %v", err)
+	}
+	other := ship.Tenant{Account: b.tenant.Account, Livemode: !b.tenant.Livemode}
+	if _, err := b.ResolveManifest(t.Context(), other, first.ID, Finding{}); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("by another tenant: %v", err)
+	}
+	failed, err := b.ResolveManifest(t.Context(), b.tenant, first.ID, Finding{})
+	if err != nil || failed.State != effect.Failed || failed.Message == "" {
+		t.Errorf("%s %v", failed.State, err)
+	}
+	if _, err := b.ResolveManifest(t.Context(), b.tenant, first.ID, Finding{Done: true}); ship.CodeOf(err) != "not_in_review" {
+		t.Errorf("resolved twice: %v", err)
+	}
+
+	// The next one has them too.
+	second := inReview()
+	if len(Shipments(second.Manifest)) != 2 {
+		t.Errorf("labels %v", Shipments(second.Manifest))
+	}
+	closed, err := b.ResolveManifest(t.Context(), b.tenant, second.ID, Finding{Done: true, Number: " M9 "})
+	if err != nil || closed.State != effect.Succeeded || closed.Number != "M9" || closed.ClosedAt.IsZero() || closed.Message != "" {
+		t.Errorf("%+v %v", closed, err)
+	}
+}
+
 func TestADayIsClosedAsAWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

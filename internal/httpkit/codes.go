@@ -66,6 +66,7 @@ var Codes = []Code{
 	{"pickup_not_supported", http.StatusConflict, "Pickup not supported", "The carrier does not take bookings of pickups over its API."},
 	{"pickup_not_confirmed", http.StatusConflict, "Pickup not confirmed", "The carrier has not confirmed the pickup yet. Wait for the number of seconds in `Retry-After` and try again."},
 	{"cancel_not_supported", http.StatusConflict, "Cancellation not supported", "The carrier does not cancel pickups over its API, or the number of the pickup is not known. Call the carrier."},
+	{"not_in_review", http.StatusConflict, "Not in review", "Only a pickup or manifest whose `status` is `needs_review` can be resolved. Read it again: the carrier may have answered, or somebody else has resolved it."},
 	{"cancel_refused", http.StatusConflict, "Cancellation refused", "The carrier did not cancel the pickup. `detail` has its reason."},
 	{"manifest_in_progress", http.StatusConflict, "Manifest in progress", "Another manifest of the carrier account and day is being closed. Wait for the number of seconds in `Retry-After` and try again."},
 	{"manifest_not_ready", http.StatusConflict, "Manifest not ready", "The carrier has not answered yet, so there is nothing to print."},

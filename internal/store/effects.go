@@ -79,6 +79,34 @@ func (s *Store) guarded(ctx context.Context, t ship.Tenant, sql string, args pgx
 	return err
 }
 
+// A Resolution is what a person found out about a pickup or manifest that needs
+// review.
+type Resolution struct {
+	To      effect.State // effect.Succeeded or effect.Failed
+	Number  string       // the carrier's, if it was done; empty if it gave none
+	Code    string       // why it failed
+	Message string
+}
+
+// entry is its entry in the audit log.
+func (r Resolution) entry(t ship.Tenant, action, target string) AuditEntry {
+	entry := EntryOf(t, action, target)
+	entry.Details = map[string]string{"outcome": string(r.To)}
+	if r.Number != "" {
+		entry.Details["number"] = r.Number
+	}
+	return entry
+}
+
+func (r Resolution) args(t ship.Tenant, id any) pgx.NamedArgs {
+	return tenantArgs(t, id, pgx.NamedArgs{
+		"to":      string(r.To),
+		"number":  null(r.Number),
+		"code":    null(r.Code),
+		"message": null(r.Message),
+	})
+}
+
 // An OpenEffect is a pickup or manifest that waits for an outcome.
 type OpenEffect[ID any] struct {
 	Tenant ship.Tenant

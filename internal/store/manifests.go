@@ -283,6 +283,31 @@ func (s *Store) TurnManifest(ctx context.Context, t ship.Tenant, id ship.Manifes
 	})
 }
 
+const sqlResolveManifest = `
+UPDATE manifests SET
+  state = @to,
+  number = @number,
+  closed_at = CASE WHEN @to = 'succeeded' THEN now() END,
+  error_code = @code,
+  error_message = @message
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = 'needs_review'`
+
+// ResolveManifest ends the review of a manifest; ship.Conflict if it is not in
+// review. The labels of one that was not closed can be put on another.
+func (s *Store) ResolveManifest(ctx context.Context, t ship.Tenant, id ship.ManifestID, resolution Resolution) error {
+	return s.InTx(ctx, t, func(tx *Store) error {
+		if err := tx.guarded(ctx, t, sqlResolveManifest, resolution.args(t, id)); err != nil {
+			return err
+		}
+		if resolution.To == effect.Failed {
+			if _, err := tx.exec(ctx, t, sqlReleaseManifest, t.Account, t.Livemode, id); err != nil {
+				return err
+			}
+		}
+		return tx.AuditChange(ctx, resolution.entry(t, "manifest.resolved", string(id)))
+	})
+}
+
 const sqlTryManifestAgain = `UPDATE manifests` + attemptedAgain
 
 // TryManifestAgain writes the attempt after this one down.

@@ -173,6 +173,24 @@ func (s *Store) MovePickup(ctx context.Context, t ship.Tenant, id ship.PickupID,
 	}))
 }
 
+const sqlResolvePickup = `
+UPDATE pickups SET
+  state = @to,
+  booking = CASE WHEN @to = 'succeeded' THEN json_strip_nulls(json_build_object('confirmation', @number::text)) END,
+  error_code = @code,
+  error_message = @message
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = 'needs_review'`
+
+// ResolvePickup ends the review of a pickup; ship.Conflict if it is not in review.
+func (s *Store) ResolvePickup(ctx context.Context, t ship.Tenant, id ship.PickupID, resolution Resolution) error {
+	return s.InTx(ctx, t, func(tx *Store) error {
+		if err := tx.guarded(ctx, t, sqlResolvePickup, resolution.args(t, id)); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, resolution.entry(t, "pickup.resolved", string(id)))
+	})
+}
+
 const sqlOpenPickups = `
 SELECT account_id, livemode, id FROM pickups
 WHERE state IN ('pending', 'uncertain', 'cancelling') AND attempt_started_at < $1

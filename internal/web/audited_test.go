@@ -46,6 +46,7 @@ type auditBench struct {
 var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
+	"pickups", "manifests",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -241,8 +242,22 @@ func (b *auditBench) ruleSteps() []auditStep {
 	}
 }
 
+// reviewSteps resolve a pickup and a manifest that need review.
+func (b *auditBench) reviewSteps() []auditStep {
+	things := b.things(b.owner)
+	b.exec("UPDATE pickups SET state = 'needs_review'")
+	b.exec("UPDATE manifests SET state = 'needs_review'")
+	resolve := func(what string, pairs ...string) func() answered {
+		return func() answered { return b.post("end-of-day/"+what+"s/"+things[what]+"/resolve", pairs...) }
+	}
+	return []auditStep{
+		{"pickup.resolved", resolve("pickup", "outcome", "not_done")},
+		{"manifest.resolved", resolve("manifest", "outcome", "done", "number", "M77")},
+	}
+}
+
 func (b *auditBench) steps() []auditStep {
-	return slices.Concat(b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+	return slices.Concat(b.reviewSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
 }
 
 func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {

@@ -75,5 +75,11 @@ func TestAShippingDayEndsWithManifestsAndPickups(t *testing.T) {
 		if lost.Status != want || want == "scheduled" && lost.Confirmation == "" {
 			t.Errorf("%s: %+v", carrier, lost)
 		}
+		if want == "needs_review" {
+			resolved, err := c.ResolvePickup(ctx, lost.ID, false, "")
+			if err != nil || resolved.Status != "failed" {
+				t.Errorf("resolved: %+v %v", resolved, err)
+			}
+		}
 	}
 }

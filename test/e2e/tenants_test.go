@@ -89,6 +89,8 @@ var others = map[string]func(h holdings) (param, body string){
 	"listPickups":       nil, // compared below
 	"getPickup":         func(h holdings) (string, string) { return h.pickup, "" },
 	"cancelPickup":      func(h holdings) (string, string) { return h.pickup, "" },
+	"resolvePickup":     func(h holdings) (string, string) { return h.pickup, `{"outcome":"booked"}` },
+	"resolveManifest":   func(h holdings) (string, string) { return h.manifest, `{"outcome":"closed"}` },
 	"closeManifest":     nil, // shipments of others: handover.TestOnlyOwnShipmentsAreCollected
 	"listManifests":     nil, // compared below
 	"getManifest":       func(h holdings) (string, string) { return h.manifest, "" },

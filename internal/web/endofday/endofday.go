@@ -194,6 +194,50 @@ func cancelPickup(v *site.Visit) error {
 	return answer(v, err, "pickup-cancelled")
 }
 
+// findingOf reads what a person learned from the carrier.
+func findingOf(v *site.Visit) (handover.Finding, error) {
+	found := handover.Finding{Done: v.Form("outcome") == "done"}
+	if !found.Done && v.Form("outcome") != "not_done" {
+		return found, ship.InvalidFields([]ship.FieldError{{Pointer: "/outcome", Code: "required", Detail: "say what the carrier has"}})
+	}
+	if found.Done {
+		found.Number = v.Form("number")
+	}
+	return found, nil
+}
+
+// resolveManifest handles POST /app/{account}/{mode}/end-of-day/manifests/{id}/resolve.
+func resolveManifest(v *site.Visit) error {
+	id, ok := ship.ParseManifestID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	found, err := findingOf(v)
+	if err == nil {
+		_, err = v.Handover.ResolveManifest(v.Audited("manifest.resolved", "", nil), v.Tenant(), id, found)
+	}
+	if ship.KindOf(err) == ship.NotFound {
+		return site.ErrNoPage
+	}
+	return answer(v, err, "resolved")
+}
+
+// resolvePickup handles POST /app/{account}/{mode}/end-of-day/pickups/{id}/resolve.
+func resolvePickup(v *site.Visit) error {
+	id, ok := ship.ParsePickupID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	found, err := findingOf(v)
+	if err == nil {
+		_, err = v.Handover.ResolvePickup(v.Audited("pickup.resolved", "", nil), v.Tenant(), id, found)
+	}
+	if ship.KindOf(err) == ship.NotFound {
+		return site.ErrNoPage
+	}
+	return answer(v, err, "resolved")
+}
+
 // stateWords are the states of manifests and pickups as people read them.
 var stateWords = map[effect.State]string{
 	effect.Pending:     "Waiting for the carrier",
@@ -230,6 +274,11 @@ func plural(n int, word string) string {
 		return word
 	}
 	return word + "s"
+}
+
+// canResolve reports whether the state waits for a person, and this one may end it.
+func canResolve(f site.Frame, state effect.State) bool {
+	return state == effect.NeedsReview && f.Who.Can(member.BuyShipments)
 }
 
 // canCancel reports whether the pickup can still be cancelled, and the person may

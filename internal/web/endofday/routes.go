@@ -13,7 +13,9 @@ func Routes() []site.Route {
 		site.Get("/app/{account}/{mode}/end-of-day", member.ViewShipments, getDay),
 		site.Post("/app/{account}/{mode}/end-of-day/manifests", member.BuyShipments, closeManifest),
 		site.Get("/app/{account}/{mode}/end-of-day/manifests/{id}", member.PrintLabels, printManifest),
+		site.Post("/app/{account}/{mode}/end-of-day/manifests/{id}/resolve", member.BuyShipments, resolveManifest),
 		site.Post("/app/{account}/{mode}/end-of-day/pickups", member.BuyShipments, bookPickup),
 		site.Post("/app/{account}/{mode}/end-of-day/pickups/{id}/cancel", member.BuyShipments, cancelPickup),
+		site.Post("/app/{account}/{mode}/end-of-day/pickups/{id}/resolve", member.BuyShipments, resolvePickup),
 	}
 }

@@ -103,6 +103,7 @@ var toasts = map[string]string{
 	"pickup-booked":    "Pickup booked.",
 	"pickup-pending":   "The carrier has not confirmed the pickup yet.",
 	"pickup-cancelled": "Pickup cancelled.",
+	"resolved":         "Resolved.",
 	"revoked":          "Key revoked.",
 	"saved":            "Saved.",
 	"deleted":          "Deleted.",
