@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/waybillhq/waybill/client"
 	"github.com/waybillhq/waybill/internal/cli"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -188,6 +191,41 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 	if out, _, err := (shell{"RATE_LIMIT": "x"}).run(t, "doctor"); !errors.Is(err, cli.ErrUnhealthy) || strings.Count(out, "FAIL") != 2 {
 		t.Errorf("with wrong settings: %v\n%s", err, out)
+	}
+}
+
+func TestDoctorSaysThatOpenWorkKeepsAYear(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, "no year of shipments is past SHIPMENTS_FOR") {
+		t.Errorf("%v\n%s", err, out)
+	}
+
+	at := time.Date(time.Now().Year()-3, 6, 1, 0, 0, 0, 0, time.UTC)
+	if err := store.MaintainPartitions(t.Context(), s["DATABASE_URL"], at, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, "are dropped by a copy with the worker role") {
+		t.Errorf("%v\n%s", err, out)
+	}
+
+	db, err := store.Open(t.Context(), store.Options{URL: s["DATABASE_URL"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	shipment := storetest.Shipment(storetest.Tenant(), "old")
+	shipment.ID = ship.NewShipmentID(shipment.Tenant.Shard(), at)
+	if _, err := db.Create(t.Context(), storetest.Bought(shipment, "1ZOLD")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storetest.Conn(t, s["DATABASE_URL"]).Exec(t.Context(), "UPDATE shipment_states SET state = 'needs_review', purchased_at = NULL, last_event_at = NULL"); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := s.run(t, "doctor")
+	want := fmt.Sprintf("the shipments of %d are past SHIPMENTS_FOR, and kept because of open work: 1 purchases and voids, 0 orphaned labels, 0 parcels", at.Year())
+	if err != nil || !strings.Contains(out, want) || !strings.Contains(out, string(shipment.ID)) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

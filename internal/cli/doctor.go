@@ -125,10 +125,29 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		list = append(list, databaseFindings(inspection)...)
 		// The keys are read as a role of the schema, so both must be there.
 		if inspection.Migrated() && len(inspection.MissingRoles) == 0 {
-			list = append(list, secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
+			list = append(list, retentionFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
 		}
 	}
 	return append(list, fontFinding(cfg.FontDir))
+}
+
+// retentionFinding judges whether shipments are kept for longer than the settings
+// say, because something about them is not finished.
+func retentionFinding(ctx context.Context, cfg config.Config) finding {
+	const subject = "retention"
+	year, work, err := store.InspectRetention(ctx, cfg.DatabaseURL, cfg.ShipmentsFor, time.Now())
+	switch {
+	case ship.KindOf(err) == ship.NotFound:
+		return ok(subject, "no year of shipments is past SHIPMENTS_FOR")
+	case err != nil:
+		return fail(subject, err.Error(), "see the other database checks")
+	case !work.Any():
+		return ok(subject, "the shipments of "+year.Year+" are past SHIPMENTS_FOR, and are dropped by a copy with the worker role")
+	}
+
+	says := fmt.Sprintf("the shipments of %s are past SHIPMENTS_FOR, and kept because of open work: %d purchases and voids, %d orphaned labels, %d parcels with news of the last 45 days (for example %s)",
+		year.Year, work.Purchases, work.Orphans, work.Moving, work.Example)
+	return warn(subject, says, `settle the purchases; parcels that move end by themselves: docs/operations.md, "The end of shipments"`)
 }
 
 // secretKeyFinding judges where the key of live carrier credentials is.

@@ -94,6 +94,23 @@ func (w *OpenWork) read(row pgx.Row, count *int) error {
 	return nil
 }
 
+// InspectRetention returns the oldest year of shipments that is past keep and still
+// there, with what is open in it; ship.NotFound if there is none. It changes nothing.
+func InspectRetention(ctx context.Context, url string, keep time.Duration, now time.Time) (ExpiredYear, OpenWork, error) {
+	s, err := Open(ctx, Options{URL: url})
+	if err != nil {
+		return ExpiredYear{}, OpenWork{}, err
+	}
+	defer s.Close()
+
+	year, err := s.ExpiredYear(ctx, keep)
+	if err != nil {
+		return year, OpenWork{}, err
+	}
+	work, err := s.OpenWorkBefore(ctx, year.End, now)
+	return year, work, err
+}
+
 // sweptBlocks is how many blocks of a table one portion reads.
 const sweptBlocks = 128
 
