@@ -94,7 +94,7 @@ func TestNoRequestTakesMuchMemory(t *testing.T) {
 	requests := len(walk.raises)
 	most := slices.MaxFunc(walk.raises, func(a, b raise) int { return cmp.Compare(a.mib, b.mib) })
 	walk.limit = maxListRaise
-	for _, path := range []string{"/v1/shipments?limit=100", "/v1/events?limit=100", "/v1/rate-sheets", "/v1/rate-sheets/" + sheetName, "/v1/routing"} {
+	for _, path := range []string{"/v1/shipments?limit=100", "/v1/events?limit=100", "/v1/rate-sheets", "/v1/rate-sheets/" + sheetName, "/v1/routing", "/v1/trackers?limit=100", "/v1/batches?limit=100", "/v1/pickups?limit=100", "/v1/manifests?limit=100"} {
 		walk.get(path)
 	}
 	for _, page := range web.Pages() {
