@@ -104,6 +104,25 @@ func empty(t *testing.T, f *fixture, table string) bool {
 	return one[bool](t, f.owner, "SELECT NOT EXISTS (SELECT FROM "+table+")")
 }
 
+// Years that are kept make a look-up no slower: their partitions are not opened.
+func TestALookupOpensThePartitionsOfItsRange(t *testing.T) {
+	t.Parallel()
+	f := withOldYears(t)
+	shipment := f.create(t, f.tenant, "o", "1Z1")
+	account := quoted(f.tenant.Account.Raw())
+	year := shipment.CreatedAt().Format("_2006")
+	lowest := quoted(ship.RawIDAt(shipment.CreatedAt().Add(-time.Minute)))
+	below := quoted(ship.RawIDAt(shipment.CreatedAt().Add(time.Minute)))
+
+	for name, table := range map[string]string{"sqlFind": "shipment_states", "sqlFindScans": "tracking_events"} {
+		planOf(t, f.owner, "waybill_sys", name, account, "false", "'1Z1'", lowest, below).walk(func(n node) {
+			if strings.HasPrefix(n.Relation, table) && n.Relation != table+year {
+				t.Errorf("%s opens %s; want %s alone", name, n.Relation, table+year)
+			}
+		})
+	}
+}
+
 func TestPlansStayOnTheirIndexes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -122,7 +141,7 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "sandbox_polls", "sandbox_polls_due"},
 		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + year + " shipments" + year, "shipment_states" + year + "_pkey shipments" + year + "_pkey"},
 		{"waybill_sys", "sqlTrackingState", []string{account, "false", id}, "shipment_states" + year, "shipment_states" + year + "_pkey"},
-		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + year, "lookup_keys_pkey shipment_states" + year + "_pkey"},
+		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'", "'00000000-0000-0000-0000-000000000000'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "lookup_keys shipment_states" + year, "lookup_keys_pkey shipment_states" + year + "_pkey"},
 		{"waybill_sys", "sqlOpen", []string{"'00000000-0000-0000-0000-000000000000'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "1000"}, "", "shipment_states" + year + "_id_idx"},
 		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 		{"waybill_sys", "sqlLog", []string{account, "false", "'0'", id, "NULL", "20"}, "", "events" + today + "_account_id_livemode_txid_id_idx"},

@@ -55,16 +55,26 @@ func (r *trackingStateRow) progress() ship.Progress {
 const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count,
   st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, st.erased_at IS NOT NULL, ` + trackingStateColumns
 
-// sqlFind finds the parcels of a number, newest first. Numbers are reused, and
-// two carriers may use the same one.
+// sqlFind finds the parcels of a number in a range of ids, newest first. Numbers
+// are reused, and two carriers may use the same one. The first column tells of a
+// followed parcel whether the number also has parcels before the range: a shipment
+// among them would be preferred.
+//
+// The range is an argument of its own although the ids follow from the number.
+// Postgres knows arguments before the statement starts, and then opens only the
+// partitions of the range.
 const sqlFind = `
-SELECT ` + trackColumns + `
+SELECT st.is_tracker AND EXISTS (
+    SELECT FROM lookup_keys
+    WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3 AND subject_id < $4
+  ), ` + trackColumns + `
 FROM (
   SELECT subject_id FROM lookup_keys
   WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3
   ORDER BY subject_id DESC LIMIT 8
 ) l
 JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l.subject_id
+  AND st.id >= $4 AND st.id < $5
 ORDER BY st.id DESC`
 
 // sqlFindScans reads the scans of the newest parcel of a number, in the same
@@ -75,7 +85,8 @@ WHERE t.account_id = $1 AND t.livemode = $2
   AND t.subject_id = (
     SELECT subject_id FROM lookup_keys
     WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3
-    ORDER BY subject_id DESC LIMIT 1)`
+    ORDER BY subject_id DESC LIMIT 1)
+  AND t.subject_id >= $4 AND t.subject_id < $5`
 
 // Find returns the parcel of a tracking number, and its scans. If there are
 // several it is the newest shipment, else the newest followed parcel. A carrier
@@ -85,17 +96,13 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	if err := s.lookups.Do(ctx, l); err != nil {
 		return ship.TrackingState{}, nil, fmt.Errorf("find a parcel: %w", err)
 	}
-	found := l.found
 
-	// The newest comes first. A shipment is preferred to a followed parcel.
-	best := -1
-	for i, trackingState := range found {
-		if carrier != "" && trackingState.Carrier != carrier {
-			continue
+	best := l.best(carrier)
+	if best < 0 || l.hasOlder && l.found[best].Followed {
+		if err := s.lookUpAll(ctx, l); err != nil {
+			return ship.TrackingState{}, nil, fmt.Errorf("find an old parcel: %w", err)
 		}
-		if best < 0 || found[best].Followed && !trackingState.Followed {
-			best = i
-		}
+		best = l.best(carrier)
 	}
 
 	// Only the scans of the first were read with it.
@@ -103,9 +110,9 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	case -1:
 		return ship.TrackingState{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
 	case 0:
-		return found[0], append(found[0].OwnScans(), l.scans...), nil
+		return l.found[0], append(l.found[0].OwnScans(), l.scans...), nil
 	}
-	return s.TrackingState(ctx, t, found[best].ID)
+	return s.TrackingState(ctx, t, l.found[best].ID)
 }
 
 func scanScan(r pgx.CollectableRow) (ship.Scan, error) {

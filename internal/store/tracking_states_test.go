@@ -93,6 +93,41 @@ func TestTheNewestShipmentOfANumberWinsAndTheCarrierChooses(t *testing.T) {
 	}
 }
 
+func TestOldParcelsAreFound(t *testing.T) {
+	t.Parallel()
+	f := withOldYears(t)
+	old := f.createOld(t, "o-1", "888", longAgo())
+	f.createOld(t, "o-2", "999", longAgo())
+	f.create(t, f.tenant, "o-3", "999")
+	tracker, _, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "777", "ups")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// 888 is also followed since today; a shipment is preferred whatever its age.
+	if _, _, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "888", "usps"); err != nil {
+		t.Fatal(err)
+	}
+	newest := f.create(t, f.tenant, "o-4", "999").ID.Raw()
+
+	for number, want := range map[string]ship.RawID{"777": tracker.Raw(), "888": old.ID.Raw(), "999": newest} {
+		found, scans, err := f.Find(t.Context(), f.tenant, number, "")
+		if err != nil || found.ID != want {
+			t.Errorf("%s finds %v, %v; want %v", number, found.ID, err, want)
+		}
+		if number != "777" && len(scans) == 0 {
+			t.Errorf("%s is found without its scans", number)
+		}
+	}
+
+	// Together with others, too.
+	manyAtOnce(100, func(int) {
+		if found, _, err := f.Find(t.Context(), f.tenant, "888", ""); err != nil || found.ID != old.ID.Raw() {
+			t.Errorf("under load 888 finds %v, %v; want %v", found.ID, err, old.ID.Raw())
+		}
+	})
+}
+
 func TestFollowingTwiceAtOnceFollowsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
