@@ -25,9 +25,9 @@ var floors = [][]string{
 	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "effect", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
-	{"quoting", "addresscheck", "inquiry", "store/storetest"},
+	{"quoting", "addresscheck", "inquiry", "carrier/conformance", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover"}, // services know no driver
-	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
+	{"carrier/all", "tracking", "plugin"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site"},
 	{"web/offers"},

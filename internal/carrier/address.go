@@ -47,7 +47,7 @@ func (c AddressCoverage) DepthIn(country string) AddressDepth {
 
 // AddressDepth returns how precisely the carrier checks addresses of the country.
 func (c *Carrier) AddressDepth(country string) AddressDepth {
-	if _, ok := c.driver.(AddressChecker); !ok {
+	if _, ok := abilityOf[AddressChecker](c, "addresses"); !ok {
 		return NotChecked
 	}
 	return c.spec.AddressCoverage.DepthIn(country)
@@ -58,7 +58,7 @@ func (c *Carrier) AddressDepth(country string) AddressDepth {
 // the person as it was given. Fields that the carrier only writes in another way
 // stay as they were given, and alone do not make an address corrected.
 func (c *Carrier) CheckAddress(ctx context.Context, address ship.Address) (_ ship.AddressCheck, err error) {
-	checker, ok := c.driver.(AddressChecker)
+	checker, ok := abilityOf[AddressChecker](c, "addresses")
 	if !ok || c.spec.AddressCoverage.DepthIn(address.Country) == NotChecked {
 		return ship.AddressCheck{}, c.errorf(ship.Unsupported, "%s does not check addresses in %s", c.spec.Title, ship.CountryName(address.Country))
 	}

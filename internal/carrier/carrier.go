@@ -146,6 +146,17 @@ func (c *Carrier) Permits(op Operation) (permitted, known bool) {
 	return false, false
 }
 
+// abilityOf returns the driver as one that has the ability T, which Abilities
+// calls by the name.
+func abilityOf[T any](c *Carrier, name string) (able T, ok bool) {
+	able, ok = c.driver.(T)
+	if limited, isLister := c.driver.(AbilityLister); ok && isLister && !limited.Can(name) {
+		var none T
+		return none, false
+	}
+	return able, ok
+}
+
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
 // "track", "hear", "subscribe", "addresses", "pickups", "find_pickups",
 // "cancel_pickups", "manifests", "find_manifests", "proof", "points", "duties".
@@ -157,22 +168,22 @@ func (c *Carrier) Abilities() []string {
 		}
 	}
 
-	_, canRate := c.driver.(Rater)
-	_, canBuy := c.driver.(Buyer)
-	_, canFind := c.driver.(Finder)
-	_, canVoid := c.driver.(Voider)
-	_, canTrack := c.driver.(Tracker)
-	_, canDecode := c.driver.(PushDecoder)
-	_, canSubscribe := c.driver.(Subscriber)
-	_, canCheckAddress := c.driver.(AddressChecker)
-	_, canBookPickup := c.driver.(PickupBooker)
-	_, canFindPickup := c.driver.(PickupFinder)
-	_, canCancelPickup := c.driver.(PickupCanceller)
-	_, canManifest := c.driver.(Manifester)
-	_, canFindManifest := c.driver.(ManifestFinder)
-	_, canProve := c.driver.(ProofFetcher)
-	_, canFindPoints := c.driver.(PointFinder)
-	_, canEstimate := c.driver.(DutyEstimator)
+	_, canRate := abilityOf[Rater](c, "rates")
+	_, canBuy := abilityOf[Buyer](c, "buy")
+	_, canFind := abilityOf[Finder](c, "find")
+	_, canVoid := abilityOf[Voider](c, "void")
+	_, canTrack := abilityOf[Tracker](c, "track")
+	_, canDecode := abilityOf[PushDecoder](c, "hear")
+	_, canSubscribe := abilityOf[Subscriber](c, "subscribe")
+	_, canCheckAddress := abilityOf[AddressChecker](c, "addresses")
+	_, canBookPickup := abilityOf[PickupBooker](c, "pickups")
+	_, canFindPickup := abilityOf[PickupFinder](c, "find_pickups")
+	_, canCancelPickup := abilityOf[PickupCanceller](c, "cancel_pickups")
+	_, canManifest := abilityOf[Manifester](c, "manifests")
+	_, canFindManifest := abilityOf[ManifestFinder](c, "find_manifests")
+	_, canProve := abilityOf[ProofFetcher](c, "proof")
+	_, canFindPoints := abilityOf[PointFinder](c, "points")
+	_, canEstimate := abilityOf[DutyEstimator](c, "duties")
 
 	add("rates", canRate)
 	add("buy", canBuy)
@@ -203,7 +214,7 @@ func (c *Carrier) Check(ctx context.Context) (err error) {
 // Rates quotes an order. Every rate it returns can be bought: it has a service
 // and a price. No rate at all is an error.
 func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, err error) {
-	rater, ok := c.driver.(Rater)
+	rater, ok := abilityOf[Rater](c, "rates")
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not quote prices", c.spec.Title)
 	}
@@ -232,7 +243,7 @@ func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, e
 // Buy purchases a label. The purchase it returns is complete, or err says why
 // there is none.
 func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
-	buyer, ok := c.driver.(Buyer)
+	buyer, ok := abilityOf[Buyer](c, "buy")
 	if !ok {
 		return ship.Sale{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
@@ -254,7 +265,7 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 // error of kind ship.NotFound if there is none. It has no label if the carrier
 // does not return labels again.
 func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
-	finder, ok := c.driver.(Finder)
+	finder, ok := abilityOf[Finder](c, "find")
 	if !ok {
 		return ship.Sale{}, c.errorf(ship.Unsupported, "%s cannot look up purchases", c.spec.Title)
 	}
@@ -278,7 +289,7 @@ func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err 
 // Void voids the label. The result is ship.StateVoided or
 // ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
 func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResult, err error) {
-	voider, ok := c.driver.(Voider)
+	voider, ok := abilityOf[Voider](c, "void")
 	if !ok {
 		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
 	}
@@ -318,7 +329,7 @@ func (c *Carrier) Reprint(order ship.Order, trackingNumber string) []ship.Docume
 
 // Track returns everything that the carrier knows of the numbers.
 func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpdate, err error) {
-	tracker, ok := c.driver.(Tracker)
+	tracker, ok := abilityOf[Tracker](c, "track")
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not offer tracking", c.spec.Title)
 	}
@@ -334,7 +345,7 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpda
 
 // DecodePush verifies and decodes one request that the carrier pushed.
 func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
-	listener, ok := c.driver.(PushDecoder)
+	listener, ok := abilityOf[PushDecoder](c, "hear")
 	if !ok {
 		return Push{}, c.errorf(ship.Unsupported, "%s does not send push updates", c.spec.Title)
 	}
@@ -353,7 +364,7 @@ func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
 
 // Subscribe asks the carrier to push tracking updates.
 func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (until time.Time, err error) {
-	subscriber, ok := c.driver.(Subscriber)
+	subscriber, ok := abilityOf[Subscriber](c, "subscribe")
 	if !ok {
 		return time.Time{}, c.errorf(ship.Unsupported, "%s does not offer push subscriptions", c.spec.Title)
 	}

@@ -21,6 +21,15 @@ type Driver interface {
 	Check(ctx context.Context) error
 }
 
+// An AbilityLister is a driver whose type has more abilities than the carrier
+// behind it, because that is known only when it is opened. It has an ability if
+// its type implements the interface and Can reports true.
+type AbilityLister interface {
+	// Can reports whether the carrier has the ability, by its name in
+	// Carrier.Abilities.
+	Can(ability string) bool
+}
+
 // A Permitter knows from its token what the account may do. Then a check need
 // not try it, which would use up the quota of an account that has a small one.
 type Permitter interface {

@@ -34,7 +34,7 @@ type ManifestFinder interface {
 
 // ManifestScope returns which labels a manifest of the carrier covers.
 func (c *Carrier) ManifestScope() ManifestScope {
-	if _, ok := c.driver.(Manifester); !ok {
+	if _, ok := abilityOf[Manifester](c, "manifests"); !ok {
 		return NoManifest
 	}
 	return c.spec.Manifest
@@ -43,13 +43,13 @@ func (c *Carrier) ManifestScope() ManifestScope {
 // CanFindManifest reports whether a manifest whose answer was lost can be looked
 // up. Where it cannot, closing again shows whether it was closed.
 func (c *Carrier) CanFindManifest() bool {
-	_, ok := c.driver.(ManifestFinder)
+	_, ok := abilityOf[ManifestFinder](c, "find_manifests")
 	return ok
 }
 
 // CloseManifest hands labels over to the carrier.
 func (c *Carrier) CloseManifest(ctx context.Context, order ship.ManifestOrder) (_ ship.ManifestClosing, err error) {
-	manifester, ok := c.driver.(Manifester)
+	manifester, ok := abilityOf[Manifester](c, "manifests")
 	if !ok {
 		return ship.ManifestClosing{}, c.errorf(ship.Unsupported, "%s has no manifests", c.spec.Title)
 	}
@@ -70,7 +70,7 @@ func (c *Carrier) CloseManifest(ctx context.Context, order ship.ManifestOrder) (
 // FindManifest returns the closed manifest, or an error of kind ship.NotFound if
 // it is still open.
 func (c *Carrier) FindManifest(ctx context.Context, order ship.ManifestOrder) (_ ship.ManifestClosing, err error) {
-	finder, ok := c.driver.(ManifestFinder)
+	finder, ok := abilityOf[ManifestFinder](c, "find_manifests")
 	if !ok {
 		return ship.ManifestClosing{}, c.errorf(ship.Unsupported, "%s cannot look up manifests", c.spec.Title)
 	}

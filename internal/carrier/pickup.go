@@ -64,13 +64,13 @@ type PickupCertainty struct {
 
 // PickupCertainty returns how a lost answer to BookPickup can be made up for.
 func (c *Carrier) PickupCertainty() PickupCertainty {
-	_, canFind := c.driver.(PickupFinder)
+	_, canFind := abilityOf[PickupFinder](c, "find_pickups")
 	return PickupCertainty{CanFind: canFind, CanBookAgain: c.spec.OnePickupPerPlace}
 }
 
 // BookPickup asks the carrier to collect parcels.
 func (c *Carrier) BookPickup(ctx context.Context, request PickupRequest) (_ ship.PickupBooking, err error) {
-	booker, ok := c.driver.(PickupBooker)
+	booker, ok := abilityOf[PickupBooker](c, "pickups")
 	if !ok {
 		return ship.PickupBooking{}, c.errorf(ship.Unsupported, "%s does not take bookings of pickups", c.spec.Title)
 	}
@@ -91,7 +91,7 @@ func (c *Carrier) BookPickup(ctx context.Context, request PickupRequest) (_ ship
 // FindPickup returns the pickup booked under the reference, or an error of kind
 // ship.NotFound if there is none.
 func (c *Carrier) FindPickup(ctx context.Context, request PickupRequest) (_ ship.PickupBooking, err error) {
-	finder, ok := c.driver.(PickupFinder)
+	finder, ok := abilityOf[PickupFinder](c, "find_pickups")
 	if !ok {
 		return ship.PickupBooking{}, c.errorf(ship.Unsupported, "%s cannot look up pickups", c.spec.Title)
 	}
@@ -110,7 +110,7 @@ func (c *Carrier) FindPickup(ctx context.Context, request PickupRequest) (_ ship
 
 // CancelPickup cancels a booking.
 func (c *Carrier) CancelPickup(ctx context.Context, request PickupRequest, booking ship.PickupBooking) (err error) {
-	canceller, ok := c.driver.(PickupCanceller)
+	canceller, ok := abilityOf[PickupCanceller](c, "cancel_pickups")
 	if !ok {
 		return c.errorf(ship.Unsupported, "%s cannot cancel pickups", c.spec.Title)
 	}

@@ -31,7 +31,7 @@ type DutyEstimator interface {
 // FetchProof returns the proof that a parcel was delivered, or an error of kind
 // ship.NotFound if the carrier has none.
 func (c *Carrier) FetchProof(ctx context.Context, purchase ship.Purchase) (_ ship.Document, err error) {
-	fetcher, ok := c.driver.(ProofFetcher)
+	fetcher, ok := abilityOf[ProofFetcher](c, "proof")
 	if !ok {
 		return ship.Document{}, c.errorf(ship.Unsupported, "%s does not offer proofs of delivery", c.spec.Title)
 	}
@@ -50,7 +50,7 @@ func (c *Carrier) FetchProof(ctx context.Context, purchase ship.Purchase) (_ shi
 
 // FindPoints returns service points near a place, the nearest first.
 func (c *Carrier) FindPoints(ctx context.Context, query ship.PointQuery) (_ []ship.ServicePoint, err error) {
-	finder, ok := c.driver.(PointFinder)
+	finder, ok := abilityOf[PointFinder](c, "points")
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not offer a search for service points", c.spec.Title)
 	}
@@ -76,7 +76,7 @@ func (c *Carrier) FindPoints(ctx context.Context, query ship.PointQuery) (_ []sh
 
 // EstimateDuties estimates what customs will ask for an order.
 func (c *Carrier) EstimateDuties(ctx context.Context, order ship.Order) (_ ship.LandedCost, err error) {
-	estimator, ok := c.driver.(DutyEstimator)
+	estimator, ok := abilityOf[DutyEstimator](c, "duties")
 	if !ok {
 		return ship.LandedCost{}, c.errorf(ship.Unsupported, "%s does not estimate duties", c.spec.Title)
 	}

@@ -14,6 +14,9 @@ import (
 type Spec struct {
 	Name       string // "ups": stored, in URLs, never changes
 	Title      string // "UPS"
+	Plugin     bool   // its driver is a program of its own, which the operator registered
+	Revision   int    // of a plug-in: counts how often it was registered
+	Retired    bool   // what was bought is settled and voided; it cannot be connected any more
 	Mark       Mark   // its colours in the dashboard
 	LiveURL    string // the carrier's API, without a slash at its end; empty for a simulated carrier
 	TestURL    string // its own sandbox

@@ -1,398 +1,74 @@
-// Package carriertest defines what a carrier is: a suite that every driver
-// passes, with faults injected between the driver and its carrier. None of
-// them can be skipped. It is only for tests; nothing that ships imports it.
+// Package carriertest runs the conformance suite of package conformance as tests
+// of a driver, and has what such tests share. It is only for tests; nothing that
+// ships imports it.
 package carriertest
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net/http"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/conformance"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Subject is a carrier under test.
+// Subject is a carrier under test: a conformance.Subject whose Service belongs to
+// a test. Its fields are described there.
 type Subject struct {
-	Spec carrier.Spec
-	// Credentials open the carrier. The value of a secret field must be
-	// distinctive: the suite looks for it in every error.
-	Credentials carrier.Credentials
-	// Service is a working emulator of the carrier; each case gets a new one.
-	Service func(testing.TB) carrier.Doer
-	// Order can be quoted, bought, found and voided.
-	Order carrier.BuyOrder
-	// Absent is an order that was never bought; the zero value means Order with
-	// another reference.
-	Absent carrier.BuyOrder
-	// Refusal is how the carrier declines.
-	Refusal Refusal
-	// Addresses are what the carrier finds about addresses, at least a valid and
-	// an invalid one; none if it does not check them. A valid one comes first.
-	Addresses []AddressExample
-	// AddressRefusal is how the carrier declines to check an address; the zero
-	// value means Refusal, which at some carriers is a verdict.
+	Spec           carrier.Spec
+	Credentials    carrier.Credentials
+	Service        func(testing.TB) carrier.Doer
+	Order          carrier.BuyOrder
+	Absent         carrier.BuyOrder
+	Refusal        Refusal
+	Addresses      []AddressExample
 	AddressRefusal Refusal
-	// Pickup can be booked, found and cancelled; the zero value if the carrier
-	// takes no bookings.
-	Pickup carrier.PickupRequest
-	// AbsentPickup was never booked; the zero value means Pickup with another
-	// reference.
-	AbsentPickup carrier.PickupRequest
-	// Stateless says that the carrier keeps nothing between two calls: it cannot
-	// know what was booked, cancelled or closed before. Instead it must give the
-	// same answer to the same request every time.
-	Stateless bool
-	// Manifest is where and when the label of Order is handed over; the suite
-	// adds the label. The zero value means Order's origin and ship date.
-	Manifest ship.ManifestOrder
-	// Points is a place with service points.
-	Points ship.PointQuery
-	// Duties is an order whose duties can be estimated.
-	Duties ship.Order
-	// Refusals are how the carrier declines operations where that differs from
-	// Refusal, by the operation's name.
-	Refusals map[string]Refusal
-	// NoBody lists operations that the carrier confirms by the status of its
-	// answer alone.
-	NoBody []string
-	// TokenPaths are how the paths of the carrier's token requests end, none if
-	// it has none. They are not counted, and faults of operations spare them.
-	TokenPaths []string
-}
-
-// openVia opens the carrier with its own sandbox's address. What via answers
-// reaches the driver over the transport that the service uses.
-func (s Subject) openVia(via carrier.Doer) (*carrier.Carrier, error) {
-	return carrier.Open(s.Spec, carrier.Opening{
-		Credentials: s.Credentials,
-		BaseURL:     s.Spec.TestURL,
-		Via:         over(via),
-	})
-}
-
-// isToken reports whether a request asks for a token.
-func (s Subject) isToken(r *http.Request) bool {
-	return slices.ContainsFunc(s.TokenPaths, func(path string) bool { return strings.HasSuffix(r.URL.Path, path) })
+	Pickup         carrier.PickupRequest
+	AbsentPickup   carrier.PickupRequest
+	Stateless      bool
+	Manifest       ship.ManifestOrder
+	Points         ship.PointQuery
+	Duties         ship.Order
+	Refusals       map[string]Refusal
+	NoBody         []string
+	TokenPaths     []string
 }
 
 // Refusal is an answer by which the carrier refuses a request.
-type Refusal struct {
-	Status int    // 4xx
-	Body   string // with one %s, where the carrier's text goes
-	Code   string // what the driver must read from the body
-}
+type Refusal = conformance.Refusal
+
+// An AddressExample is an address and what the carrier finds about it.
+type AddressExample = conformance.AddressExample
 
 // Run runs the whole suite.
 func Run(t *testing.T, subject Subject) {
-	for _, demand := range subject.cases() {
-		t.Run(demand.name, func(t *testing.T) {
-			if err := demand.run(t); err != nil {
+	whole := subject.whole()
+	for _, demand := range whole.Cases() {
+		t.Run(demand.Name, func(t *testing.T) {
+			if err := demand.Run(whole, t); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// testCase is one requirement for a carrier. It returns an error instead of
-// failing the test, so that the suite itself can be tested.
-type testCase struct {
-	name string
-	run  func(testing.TB) error
-}
-
-// operation is one of the things that a carrier may be able to do.
-type operation struct {
-	name   string
-	effect bool // it spends or returns money
-	run    func(context.Context, *carrier.Carrier, prepared) error
-}
-
-// prepared is what the operations need.
-type prepared struct {
-	order    carrier.BuyOrder
-	purchase ship.Purchase
-	address  ship.Address
-	pickup   carrier.PickupRequest
-	booking  ship.PickupBooking
-	manifest ship.ManifestOrder
-	points   ship.PointQuery
-	duties   ship.Order
-}
-
-var operations = []operation{
-	{"check", false, func(ctx context.Context, c *carrier.Carrier, _ prepared) error { return c.Check(ctx) }},
-	{"rates", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Rates(ctx, p.order.Order)
-		return err
-	}},
-	{"buy", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Buy(ctx, p.order)
-		return err
-	}},
-	{"find", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Find(ctx, p.order)
-		return err
-	}},
-	{"void", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Void(ctx, p.purchase)
-		return err
-	}},
-	{"track", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Track(ctx, []string{p.purchase.TrackingNumber})
-		return err
-	}},
-	{"addresses", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.CheckAddress(ctx, p.address)
-		return err
-	}},
-	{"pickups", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.BookPickup(ctx, p.pickup)
-		return err
-	}},
-	{"find_pickups", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.FindPickup(ctx, p.pickup)
-		return err
-	}},
-	{"cancel_pickups", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		return c.CancelPickup(ctx, p.pickup, p.booking)
-	}},
-	{"manifests", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.CloseManifest(ctx, p.manifest)
-		return err
-	}},
-	{"find_manifests", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.FindManifest(ctx, p.manifest)
-		return err
-	}},
-	{"proof", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.FetchProof(ctx, p.purchase)
-		return err
-	}},
-	{"points", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.FindPoints(ctx, p.points)
-		return err
-	}},
-	{"duties", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.EstimateDuties(ctx, p.duties)
-		return err
-	}},
-}
-
-// cases lists every requirement for the subject.
-func (s Subject) cases() []testCase {
-	list := []testCase{{"the description is whole", s.testSpec}}
-	probe, err := s.openVia(brokenDoer{})
-	if err != nil {
-		return append(list, testCase{"it opens", func(testing.TB) error { return err }})
+func (s Subject) whole() conformance.Subject {
+	return conformance.Subject{
+		Spec:           s.Spec,
+		Credentials:    s.Credentials,
+		Service:        func(t conformance.T) carrier.Doer { return s.Service(t.(testing.TB)) },
+		Order:          s.Order,
+		Absent:         s.Absent,
+		Refusal:        s.Refusal,
+		Addresses:      s.Addresses,
+		AddressRefusal: s.AddressRefusal,
+		Pickup:         s.Pickup,
+		AbsentPickup:   s.AbsentPickup,
+		Stateless:      s.Stateless,
+		Manifest:       s.Manifest,
+		Points:         s.Points,
+		Duties:         s.Duties,
+		Refusals:       s.Refusals,
+		NoBody:         s.NoBody,
+		TokenPaths:     s.TokenPaths,
 	}
-
-	able := append(probe.Abilities(), "check")
-	for _, op := range operations {
-		if !slices.Contains(able, op.name) {
-			list = append(list, testCase{op.name + " is unsupported", func(t testing.TB) error {
-				return wantKind(op.run(t.Context(), probe, prepared{}), ship.Unsupported)
-			}})
-			continue
-		}
-
-		list = append(list, testCase{op.name + " works", func(t testing.TB) error { return s.testWorks(t, op, nil) }})
-		for name, change := range compressions {
-			list = append(list, testCase{op.name + " works when the " + name, func(t testing.TB) error {
-				return s.testWorks(t, op, change)
-			}})
-		}
-		list = append(list, s.faultCases(op)...)
-	}
-
-	list = append(list, testCase{"purchases are whole", s.testPurchase}, testCase{"many at once", s.testParallel})
-	if slices.Contains(able, "find") {
-		list = append(list, testCase{"finds what was bought and nothing else", s.testFind})
-	}
-	if slices.Contains(able, "addresses") {
-		list = append(list, s.addressCases()...)
-	}
-	return append(list, s.dayCases(able)...)
-}
-
-func (s Subject) testSpec(testing.TB) error {
-	if s.Spec.Name == "" || s.Spec.Title == "" || len(s.Spec.Services) == 0 {
-		return errors.New("the spec needs a name, a title and services")
-	}
-	if s.Refusal.Status < 400 || s.Refusal.Status > 499 || strings.Count(s.Refusal.Body, "%s") != 1 || s.Refusal.Code == "" {
-		return errors.New("the subject needs a refusal")
-	}
-	for _, secret := range s.secrets() {
-		if len(secret) < 8 {
-			return errors.New("secrets of the subject must be distinctive: 8 characters or more")
-		}
-	}
-	return nil
-}
-
-// testWorks requires that the operation succeeds with change applied to each
-// exchange, including those for tokens.
-func (s Subject) testWorks(t testing.TB, op operation, change fault) error {
-	service := s.Service(t)
-	w := &wire{subject: s, service: service, fault: change, tokenFault: change}
-	c, needed, err := s.open(t, op, service, w)
-	if err != nil {
-		return err
-	}
-	if err := op.run(t.Context(), c, needed); err != nil {
-		return err
-	}
-	return w.complaint(op)
-}
-
-func (s Subject) testPurchase(t testing.TB) error {
-	c, err := s.openVia(s.Service(t))
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(c.Abilities(), "buy") {
-		return nil
-	}
-
-	bought, err := c.Buy(t.Context(), s.Order)
-	if err != nil {
-		return err
-	}
-	if n := len(s.Order.Order.Parcels); n > 1 && len(bought.Pieces) != n {
-		return fmt.Errorf("%d parcels have %d numbers", n, len(bought.Pieces))
-	}
-	if bought.Price.Minor <= 0 || len(bought.Price.Currency) != 3 {
-		return fmt.Errorf("the price is %v", bought.Price)
-	}
-	if bought.Carrier != s.Spec.Name || bought.Service != s.Order.Service {
-		return fmt.Errorf("bought %s %s, want %s %s", bought.Carrier, bought.Service, s.Spec.Name, s.Order.Service)
-	}
-	return nil
-}
-
-func (s Subject) testFind(t testing.TB) error {
-	c, err := s.openVia(s.Service(t))
-	if err != nil {
-		return err
-	}
-	bought, err := c.Buy(t.Context(), s.Order)
-	if err != nil {
-		return err
-	}
-
-	// A look-up may lack the price, but must not return a different one.
-	found, err := c.Find(t.Context(), s.Order)
-	if err != nil {
-		return err
-	}
-	if found.TrackingNumber != bought.TrackingNumber || found.CarrierRef != bought.CarrierRef || !found.Price.IsZero() && found.Price != bought.Price {
-		return fmt.Errorf("bought %s, found %s", bought.TrackingNumber, found.TrackingNumber)
-	}
-
-	absent := s.Absent
-	if absent.Reference == "" {
-		absent = s.Order
-		absent.Reference += "X"
-	}
-	_, err = c.Find(t.Context(), absent)
-	return wantKind(err, ship.NotFound)
-}
-
-// testParallel gives the race detector something to see.
-func (s Subject) testParallel(t testing.TB) error {
-	c, err := s.openVia(s.Service(t))
-	if err != nil {
-		return err
-	}
-
-	errs := make([]error, 8)
-	var group sync.WaitGroup
-	for i := range errs {
-		group.Go(func() { errs[i] = c.Check(t.Context()) })
-	}
-	group.Wait()
-	return errors.Join(errs...)
-}
-
-// open opens the subject over w, with what op needs prepared over the clean
-// service.
-func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
-	needed := prepared{order: s.Order, pickup: s.Pickup, points: s.Points, duties: s.Duties}
-	if len(s.Addresses) > 0 {
-		needed.address = resident(s.Addresses[0].Address)
-	}
-	clean, err := s.openVia(service)
-	if err != nil {
-		return nil, needed, err
-	}
-
-	switch op.name {
-	case "void", "find", "track", "proof", "manifests", "find_manifests":
-		needed.purchase, err = s.buy(t, clean)
-		if err != nil {
-			return nil, needed, err
-		}
-		needed.manifest = s.manifestOf(needed.purchase)
-	case "cancel_pickups", "find_pickups":
-		needed.booking, err = clean.BookPickup(t.Context(), s.Pickup)
-		if err != nil {
-			return nil, needed, err
-		}
-	}
-	if op.name == "find_manifests" {
-		if _, err := clean.CloseManifest(t.Context(), needed.manifest); err != nil {
-			return nil, needed, err
-		}
-	}
-
-	c, err := s.openVia(w)
-	return c, needed, err
-}
-
-// buy buys the subject's order.
-func (s Subject) buy(t testing.TB, c *carrier.Carrier) (ship.Purchase, error) {
-	bought, err := c.Buy(t.Context(), s.Order)
-	if err != nil {
-		return ship.Purchase{}, err
-	}
-	return ship.Purchase{
-		Carrier:        bought.Carrier,
-		Service:        bought.Service,
-		ServiceName:    bought.ServiceName,
-		CarrierRef:     bought.CarrierRef,
-		TrackingNumber: bought.TrackingNumber,
-		Pieces:         bought.Pieces,
-		Price:          bought.Price,
-		BoughtAt:       time.Now(),
-	}, nil
-}
-
-func (s Subject) secrets() []string {
-	var list []string
-	for _, field := range s.Spec.Fields {
-		if field.Secret && s.Credentials[field.Name] != "" {
-			list = append(list, s.Credentials[field.Name])
-		}
-	}
-	return list
-}
-
-func wantKind(err error, kinds ...ship.Kind) error {
-	if got := ship.KindOf(err); !slices.Contains(kinds, got) {
-		return fmt.Errorf("err = %v: kind %q, want %q", err, got, kinds)
-	}
-	return nil
-}
-
-// brokenDoer is for cases that may not send anything.
-type brokenDoer struct{}
-
-func (brokenDoer) Do(*http.Request) (*http.Response, error) {
-	return nil, errors.New("carriertest: nothing may be sent here")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -150,7 +151,7 @@ func copyBody(body *io.ReadCloser) ([]byte, error) {
 	err = errors.Join(err, (*body).Close())
 	*body = io.NopCloser(bytes.NewReader(data))
 	if err != nil {
-		*body = io.NopCloser(io.MultiReader(bytes.NewReader(data), errorReader{err}))
+		*body = io.NopCloser(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(err)))
 	}
 	return data, err
 }

@@ -5,10 +5,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/carrier/conformance"
 )
 
 // Server starts a carrier emulator on this machine, over real HTTP, and returns
@@ -31,36 +31,10 @@ func Server(t testing.TB, handler http.Handler) carrier.Doer {
 // quotas: requests that a test makes in a second would be paced over hours.
 func Via(t testing.TB) carrier.Doer {
 	t.Helper()
-	traffic := carrierkit.NewTraffic(patient(nil))
+	traffic := carrierkit.NewTraffic(conformance.Patient())
 	t.Cleanup(traffic.Close)
 	return traffic.Doer(carrier.Spec{}, "")
 }
-
-// over returns the Doer by which the service reaches a carrier, with service in
-// place of the connections: what service answers is unpacked and classified as
-// if it came from the carrier.
-func over(service carrier.Doer) carrier.Doer {
-	return carrierkit.NewTraffic(patient(service)).Doer(carrier.Spec{}, "")
-}
-
-// patient returns the options of traffic whose breakers never open and that
-// never pauses: a suite of faults would open every breaker.
-func patient(service carrier.Doer) carrierkit.TrafficOptions {
-	options := carrierkit.DefaultTrafficOptions()
-	options.Breaker.Calls = 1 << 30
-	options.Breaker.Timeouts = 1 << 30
-	options.LongestHold = time.Nanosecond
-	options.UnsaidHold = time.Nanosecond
-	if service != nil {
-		options.Transport = roundTripper{service}
-	}
-	return options
-}
-
-type roundTripper struct{ service carrier.Doer }
-
-// RoundTrip is http.RoundTripper.
-func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t.service.Do(r) }
 
 // rewired sends every request to one host.
 type rewired struct {

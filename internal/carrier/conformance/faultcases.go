@@ -1,6 +1,8 @@
-package carriertest
+package conformance
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -32,6 +33,7 @@ type faultCase struct {
 	effect ship.Kind // for purchases and voids
 	read   ship.Kind
 	also   func(*ship.Error) error // a further demand
+	own    bool                    // the carrier itself answers so, not something in between
 }
 
 // deadline returns how long an operation may take under the fault.
@@ -48,43 +50,43 @@ func (s Subject) faults(op operation) []faultCase {
 	// An effect whose answer is lost is uncertain; a read can be repeated.
 	const unsure, away = ship.Uncertain, ship.Unavailable
 	list := []faultCase{
-		{"refused before sending", dialFails, away, away, nil},
-		{"answer lost", cutAfterSend, unsure, away, nil},
-		{"never answers", hang, unsure, away, nil},
-		{"answer cut in half", cutInBody, unsure, away, nil},
-		{"answer stops in half", hangInBody, unsure, away, nil},
-		{"answer truncated", truncate, unsure, away, nil},
-		{"answer is a web page", answer(200, page), unsure, away, nil},
-		{"answer is empty", answer(200, ""), unsure, away, nil},
-		{"answer is endless", tooBig, unsure, away, nil},
-		{"compressed answer truncated", truncateCompressed, unsure, away, nil},
-		{"compressed answer damaged", corruptCompressed, unsure, away, nil},
-		{"compressed answer unpacks without end", bomb, unsure, away, nil},
-		{"moved", answer(302, "", "Location", "https://elsewhere.example/"), unsure, away, nil},
-		{"server error", answer(500, "{}"), unsure, away, nil},
-		{"gateway error", answer(502, page), unsure, away, nil},
-		{"overloaded", answer(503, "", "Retry-After", "7"), unsure, away, nil},
-		{"gateway time-out", answer(504, page), unsure, away, nil},
-		{"too many requests", answer(429, "", "Retry-After", "7"), ship.Limited, ship.Limited, wait7},
-		{"not let in", answer(401, "{}"), ship.Forbidden, ship.Forbidden, nil},
-		{"not allowed", answer(403, "{}"), ship.Forbidden, ship.Forbidden, nil},
+		{"refused before sending", dialFails, away, away, nil, false},
+		{"answer lost", cutAfterSend, unsure, away, nil, false},
+		{"never answers", hang, unsure, away, nil, false},
+		{"answer cut in half", cutInBody, unsure, away, nil, false},
+		{"answer stops in half", hangInBody, unsure, away, nil, false},
+		{"answer truncated", truncate, unsure, away, nil, false},
+		{"answer is a web page", answer(200, page), unsure, away, nil, false},
+		{"answer is empty", answer(200, ""), unsure, away, nil, false},
+		{"answer is endless", tooBig, unsure, away, nil, false},
+		{"compressed answer truncated", truncateCompressed, unsure, away, nil, false},
+		{"compressed answer damaged", corruptCompressed, unsure, away, nil, false},
+		{"compressed answer unpacks without end", bomb, unsure, away, nil, false},
+		{"moved", answer(302, "", "Location", "https://elsewhere.example/"), unsure, away, nil, false},
+		{"server error", answer(500, "{}"), unsure, away, nil, false},
+		{"gateway error", answer(502, page), unsure, away, nil, false},
+		{"overloaded", answer(503, "", "Retry-After", "7"), unsure, away, nil, false},
+		{"gateway time-out", answer(504, page), unsure, away, nil, false},
+		{"too many requests", answer(429, "", "Retry-After", "7"), ship.Limited, ship.Limited, wait7, false},
+		{"not let in", answer(401, "{}"), ship.Forbidden, ship.Forbidden, nil, false},
+		{"not allowed", answer(403, "{}"), ship.Forbidden, ship.Forbidden, nil, false},
 	}
 
 	if op.name != "check" {
 		refusal := s.refusal(op)
 		refused := answer(refusal.Status, fmt.Sprintf(refusal.Body, "no such street"))
 		list = append(list,
-			faultCase{"refused by the carrier", refused, ship.Invalid, ship.Invalid, refusal.isRead},
-			faultCase{"refused in a compressed answer", compressedRefusal(refused), ship.Invalid, ship.Invalid, refusal.isRead},
-			faultCase{"refused with the request repeated", echo(refusal), ship.Invalid, ship.Invalid, refusal.isRead})
+			faultCase{"refused by the carrier", refused, ship.Invalid, ship.Invalid, refusal.isRead, true},
+			faultCase{"refused in a compressed answer", compressedRefusal(refused), ship.Invalid, ship.Invalid, refusal.isRead, true},
+			faultCase{"refused with the request repeated", echo(refusal), ship.Invalid, ship.Invalid, refusal.isRead, true})
 	}
 
 	switch op.name {
 	case "buy":
-		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
+		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil, true})
 	case "find":
 		if !s.Spec.LookupLacksLabel {
-			list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
+			list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil, true})
 		}
 	}
 
@@ -92,13 +94,13 @@ func (s Subject) faults(op operation) []faultCase {
 	case "addresses", "find_pickups", "find_manifests", "proof", "points", "duties":
 		// Nothing is unknown to the carrier because a proxy does not know the
 		// path.
-		list = append(list, faultCase{"not found by a proxy", answer(404, page), away, away, nil})
+		list = append(list, faultCase{"not found by a proxy", answer(404, page), away, away, nil, false})
 	}
 
 	switch op.name {
 	case "buy", "find", "void", "rates", "addresses",
 		"pickups", "find_pickups", "manifests", "find_manifests", "points", "duties":
-		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil})
+		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil, true})
 	}
 	return list
 }
@@ -145,24 +147,28 @@ func (r Refusal) isRead(refused *ship.Error) error {
 func (s Subject) faultCases(op operation) []testCase {
 	var list []testCase
 	for _, injected := range s.faults(op) {
-		list = append(list, testCase{op.name + " " + injected.name, func(t testing.TB) error { return s.testFault(t, op, injected) }})
+		list = append(list, testCase{name: op.name + " " + injected.name, operation: op.name, hasFault: true, run: func(s Subject, t T) error {
+			return s.testFault(t, op, injected)
+		}})
 	}
-	list = append(list, testCase{op.name + " not let in once", func(t testing.TB) error { return s.testLetInAgain(t, op) }})
+	list = append(list, testCase{name: op.name + " not let in once", operation: op.name, hasFault: true, run: func(s Subject, t T) error {
+		return s.testLetInAgain(t, op)
+	}})
 	if len(s.TokenPaths) == 0 {
 		return list
 	}
 
 	return append(list,
-		s.tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
-		s.tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
-		s.tokenCase(op, "token fetch loses its answer", cutAfterSend, ship.Unavailable),
-		s.tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
+		tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
+		tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
+		tokenCase(op, "token fetch loses its answer", cutAfterSend, ship.Unavailable),
+		tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
 }
 
 // tokenCase breaks the request for a token. Whatever happens to it, nothing
 // was bought.
-func (s Subject) tokenCase(op operation, name string, injected fault, want ship.Kind) testCase {
-	return testCase{op.name + " " + name, func(t testing.TB) error {
+func tokenCase(op operation, name string, injected fault, want ship.Kind) testCase {
+	return testCase{name: op.name + " " + name, operation: op.name, hasFault: true, run: func(s Subject, t T) error {
 		service := s.Service(t)
 		w := &wire{subject: s, service: service, tokenFault: injected}
 		within := generous
@@ -175,9 +181,12 @@ func (s Subject) tokenCase(op operation, name string, injected fault, want ship.
 	}}
 }
 
-func (s Subject) testFault(t testing.TB, op operation, injected faultCase) error {
+func (s Subject) testFault(t T, op operation, injected faultCase) error {
 	service := s.Service(t)
 	w := &wire{subject: s, service: service, fault: injected.fault}
+	if injected.own && s.Sign != nil {
+		w.fault = s.signed(injected.fault)
+	}
 	if op.name == "check" {
 		w.tokenFault = injected.fault // the check may be the fetch itself
 	}
@@ -211,6 +220,35 @@ func (s Subject) testFault(t testing.TB, op operation, injected faultCase) error
 	return errors.Join(s.inspect(err), w.complaint(op))
 }
 
+// signed returns the fault with the answer signed by the carrier.
+func (s Subject) signed(injected fault) fault {
+	return func(service carrier.Doer, r *http.Request) (*http.Response, error) {
+		answer, err := injected(service, r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			return nil, err
+		}
+
+		// What is signed is the answer before it was compressed.
+		plain := body
+		if strings.EqualFold(answer.Header.Get("Content-Encoding"), "gzip") {
+			unpacked, err := gzip.NewReader(bytes.NewReader(body))
+			if err != nil {
+				return nil, err
+			}
+			if plain, err = io.ReadAll(unpacked); err != nil {
+				return nil, err
+			}
+		}
+		s.Sign(r, answer, plain)
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		return answer, nil
+	}
+}
+
 // confirmsByStatus reports whether an answer with its body damaged still says
 // that the operation was done.
 func (s Subject) confirmsByStatus(op operation, injected faultCase) bool {
@@ -223,7 +261,7 @@ func (s Subject) confirmsByStatus(op operation, injected faultCase) bool {
 
 // testLetInAgain answers the first request with 401. A driver with tokens
 // fetches a new one and asks once more; any other driver must not retry.
-func (s Subject) testLetInAgain(t testing.TB, op operation) error {
+func (s Subject) testLetInAgain(t T, op operation) error {
 	service := s.Service(t)
 	first := true
 	w := &wire{subject: s, service: service, fault: func(service carrier.Doer, r *http.Request) (*http.Response, error) {
@@ -246,7 +284,7 @@ func (s Subject) testLetInAgain(t testing.TB, op operation) error {
 	return w.complaint(op)
 }
 
-func (s Subject) runOver(t testing.TB, op operation, service carrier.Doer, w *wire, within time.Duration) error {
+func (s Subject) runOver(t T, op operation, service carrier.Doer, w *wire, within time.Duration) error {
 	c, needed, err := s.open(t, op, service, w)
 	if err != nil {
 		return err

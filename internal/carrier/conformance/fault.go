@@ -1,4 +1,4 @@
-package carriertest
+package conformance
 
 import (
 	"bytes"

@@ -1,11 +1,10 @@
-package carriertest
+package conformance
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -17,21 +16,21 @@ import (
 
 // dayCases are what a carrier with these abilities must do besides bearing every
 // fault.
-func (s Subject) dayCases(able []string) []testCase {
+func dayCases(able []string) []testCase {
 	var list []testCase
-	add := func(ability, name string, run func(testing.TB) error) {
+	add := func(ability, name string, run func(Subject, T) error) {
 		if slices.Contains(able, ability) {
-			list = append(list, testCase{name, run})
+			list = append(list, testCase{name: name, run: run, operation: ability})
 		}
 	}
 
-	add("pickups", "a pickup that is booked twice", s.testPickupTwice)
-	add("find_pickups", "finds a pickup that was booked and no other", s.testFindPickup)
-	add("cancel_pickups", "a pickup that is cancelled twice", s.testCancelTwice)
-	add("manifests", "a manifest that is closed twice", s.testManifestTwice)
-	add("find_manifests", "finds a manifest that was closed and no other", s.testFindManifest)
-	add("points", "service points are whole", s.testPoints)
-	add("duties", "duties are whole", s.testDuties)
+	add("pickups", "a pickup that is booked twice", Subject.testPickupTwice)
+	add("find_pickups", "finds a pickup that was booked and no other", Subject.testFindPickup)
+	add("cancel_pickups", "a pickup that is cancelled twice", Subject.testCancelTwice)
+	add("manifests", "a manifest that is closed twice", Subject.testManifestTwice)
+	add("find_manifests", "finds a manifest that was closed and no other", Subject.testFindManifest)
+	add("points", "service points are whole", Subject.testPoints)
+	add("duties", "duties are whole", Subject.testDuties)
 	return list
 }
 
@@ -57,7 +56,7 @@ func (s Subject) manifestOf(purchase ship.Purchase) ship.ManifestOrder {
 
 // testPickupTwice requires that a carrier which is said to keep one pickup for a
 // place does so, and that another makes two, or the claim would be too weak.
-func (s Subject) testPickupTwice(t testing.TB) error {
+func (s Subject) testPickupTwice(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -85,7 +84,7 @@ func (s Subject) testPickupTwice(t testing.TB) error {
 	return nil
 }
 
-func (s Subject) testFindPickup(t testing.TB) error {
+func (s Subject) testFindPickup(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -111,7 +110,7 @@ func (s Subject) testFindPickup(t testing.TB) error {
 	return wantKind(err, ship.NotFound)
 }
 
-func (s Subject) testCancelTwice(t testing.TB) error {
+func (s Subject) testCancelTwice(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -136,7 +135,7 @@ func (s Subject) testCancelTwice(t testing.TB) error {
 
 // testManifestTwice requires that closing again shows that the labels were
 // closed, where there is no look-up that would.
-func (s Subject) testManifestTwice(t testing.TB) error {
+func (s Subject) testManifestTwice(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -170,7 +169,7 @@ func (s Subject) testManifestTwice(t testing.TB) error {
 	return nil
 }
 
-func (s Subject) testFindManifest(t testing.TB) error {
+func (s Subject) testFindManifest(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -199,7 +198,7 @@ func (s Subject) testFindManifest(t testing.TB) error {
 	return nil
 }
 
-func (s Subject) testPoints(t testing.TB) error {
+func (s Subject) testPoints(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
@@ -227,7 +226,7 @@ func (s Subject) testPoints(t testing.TB) error {
 	return nil
 }
 
-func (s Subject) testDuties(t testing.TB) error {
+func (s Subject) testDuties(t T) error {
 	c, err := s.openVia(s.Service(t))
 	if err != nil {
 		return err
