@@ -278,6 +278,7 @@ type Carrier struct {
 	Abilities     []string        `json:"abilities"`
 	AddressChecks AddressCoverage `json:"addressChecks"`
 	Simulated     bool            `json:"simulated"`
+	Plugin        bool            `json:"plugin"` // that the operator registered
 	Connections   []Connection    `json:"connections"`
 }
 

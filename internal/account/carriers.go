@@ -24,6 +24,7 @@ type connections struct {
 	wrapper       seal.Wrapper
 	keyInDatabase bool
 	specs         []carrier.Spec
+	plugins       func() []carrier.Spec
 	via           func(carrier.Spec, string) carrier.Doer
 	urls          map[string]string
 	observe       Observe
@@ -36,10 +37,11 @@ type connections struct {
 	opened *otter.Cache[openedKey, *carrier.Carrier]
 }
 
-// openedKey is a connection in one state of its credentials.
+// openedKey is a connection in one state of its credentials and of its carrier.
 type openedKey struct {
-	id      ship.ConnectionID
-	version int
+	id       ship.ConnectionID
+	version  int
+	revision int // of the plug-in
 }
 
 const (
@@ -58,6 +60,7 @@ func newConnections(c Config) connections {
 		wrapper:       c.Wrapper,
 		keyInDatabase: c.KeyInDatabase,
 		specs:         c.Specs,
+		plugins:       c.Plugins,
 		via:           c.Via,
 		urls:          c.URLs,
 		observe:       c.Observe,
@@ -77,13 +80,24 @@ func newConnections(c Config) connections {
 }
 
 // Specs returns the carriers that can be connected.
-func (s *Service) Specs() []carrier.Spec { return s.specs }
+func (s *Service) Specs() []carrier.Spec {
+	return slices.DeleteFunc(s.allSpecs(), func(spec carrier.Spec) bool { return spec.Retired })
+}
+
+// allSpecs returns the carriers that have or had connections.
+func (s *Service) allSpecs() []carrier.Spec {
+	specs := slices.Clone(s.specs)
+	if s.plugins != nil {
+		specs = append(specs, s.plugins()...)
+	}
+	return specs
+}
 
 // Carriers returns the tenant's own connections, opened, oldest first. One that
 // cannot be opened is left out, and logged: it does not stop the others. The
 // list is shared: it must not be changed.
 func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
-	if len(s.specs) == 0 {
+	if len(s.specs) == 0 && s.plugins == nil {
 		return nil, nil
 	}
 	return s.lists.Get(ctx, t, otter.LoaderFunc[ship.Tenant, []*carrier.Carrier](s.loadCarriers))
@@ -152,7 +166,10 @@ func (s *Service) open(ctx context.Context, row store.Connection) (*carrier.Carr
 		opened.Label = row.Name
 		return opened, nil
 	}
-	return s.opened.Get(ctx, openedKey{row.ID, row.Version}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
+
+	// An unknown carrier is an error of openWith.
+	spec, _ := s.spec(row.Carrier)
+	return s.opened.Get(ctx, openedKey{row.ID, row.Version, spec.Revision}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
 }
 
 // openWith opens a carrier with credentials in clear.
@@ -196,7 +213,7 @@ func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, opening carrier.Openi
 // spec returns the description of the carrier; ship.Invalid if there is none.
 func (s *Service) spec(name string) (carrier.Spec, error) {
 	var names []string
-	for _, spec := range s.specs {
+	for _, spec := range s.allSpecs() {
 		if spec.Name == name {
 			return spec, nil
 		}

@@ -78,6 +78,9 @@ func (s *Service) newRow(ctx context.Context, in AddConnectionInput) (store.Conn
 	if err != nil {
 		return store.Connection{}, err
 	}
+	if spec.Retired {
+		return store.Connection{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "invalid", Detail: "is no longer offered by this installation"}})
+	}
 
 	row := store.Connection{
 		ID:        ship.NewConnectionID(in.Tenant.Shard(), time.Now()),

@@ -51,6 +51,7 @@ type Config struct {
 	// what it encrypts. Live connections are refused then.
 	KeyInDatabase bool
 	Specs         []carrier.Spec                                          // the carriers that can be connected
+	Plugins       func() []carrier.Spec                                   // carriers that operators registered, which may change; may be nil
 	Via           func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
 	URLs          map[string]string                                       // of carriers by name, instead of their own
 	Observe       Observe                                                 // is called after every call to a carrier; may be nil

@@ -63,6 +63,7 @@ type carrierShown struct {
 	Abilities   []string          `json:"abilities" doc:"Its capabilities."`
 	Addresses   addressCoverage   `json:"addressChecks" doc:"Where it checks addresses."`
 	Simulated   bool              `json:"simulated" doc:"Whether it is a simulated carrier of the sandbox."`
+	Plugin      bool              `json:"plugin,omitempty" doc:"Whether the carrier is a plug-in that the operator registered."`
 	Connections []connectionShown `json:"connections" doc:"The account's connections to this carrier, without secrets."`
 }
 
@@ -107,6 +108,7 @@ func carrierOf(info shipping.CarrierInfo) carrierShown {
 		Abilities:   nonNil(info.Abilities),
 		Addresses:   addressCoverage{Streets: nonNil(info.Addresses.Streets), Places: info.Addresses.Places},
 		Simulated:   info.Simulated,
+		Plugin:      info.Plugin,
 		Connections: make([]connectionShown, len(info.Connections)),
 	}
 

@@ -56,6 +56,7 @@ func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, 
 		Wrapper:       wrapper,
 		KeyInDatabase: !cfg.HasOutsideKey(),
 		Specs:         c.specs,
+		Plugins:       c.plugins,
 		Via:           c.traffic.Doer,
 		URLs:          cfg.CarrierURLs,
 		Observe:       c.observe,
@@ -69,6 +70,7 @@ func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, 
 // carriers is what connections are opened with.
 type carriers struct {
 	specs   []carrier.Spec
+	plugins func() []carrier.Spec // nil if there are none
 	traffic *carrierkit.Traffic
 	observe account.Observe // nil observes nothing
 
@@ -97,29 +99,43 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 		return nil, nil, nil, err
 	}
 
-	opened := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{Wrap: carrierkit.Recorder})}
+	box, err := newBox(ctx, cfg, st)
+	if err != nil {
+		st.Close()
+		return nil, nil, nil, err
+	}
+
+	plugins := newPlugins(cfg, st, box, log)
+	opened := carriers{
+		specs: specs,
+		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+			Wrap: carrierkit.Recorder,
+			Dial: plugins.Dial,
+		}),
+	}
 	if opened.specs == nil {
 		// Commands are not slowed down by quotas: a check makes a handful of
 		// calls, and a person is waiting for it.
-		opened.specs = slices.Clone(all.Specs)
-		for i := range opened.specs {
-			opened.specs[i].Quota = carrier.Quota{}
-		}
+		opened.specs = withoutQuotas(all.Specs)
+		opened.plugins = func() []carrier.Spec { return withoutQuotas(plugins.Specs()) }
 	}
 	done := func() {
 		opened.traffic.Close()
 		st.Close()
 	}
 
-	box, err := newBox(ctx, cfg, st)
-	if err != nil {
-		done()
-		return nil, nil, nil, err
-	}
 	accounts, err := newAccounts(cfg, st, box, opened, log)
 	if err != nil {
 		done()
 		return nil, nil, nil, err
 	}
 	return st, accounts, done, nil
+}
+
+func withoutQuotas(specs []carrier.Spec) []carrier.Spec {
+	specs = slices.Clone(specs)
+	for i := range specs {
+		specs[i].Quota = carrier.Quota{}
+	}
+	return specs
 }

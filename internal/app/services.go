@@ -40,6 +40,7 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/webhook"
 	"github.com/waybillhq/waybill/internal/wire"
 )
@@ -127,11 +128,15 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
+	plugins := newPlugins(cfg, st, box, log)
+	parts.UsePlugins(plugins.Specs)
 	live = carriers{
-		specs:   carrierSpecs(cfg),
+		specs:   withQuotas(cfg, all.Specs),
+		plugins: pluginSpecs(cfg, plugins),
 		observe: observeCalls(calls, records),
 		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
 			Wrap:  carrierkit.Recorder,
+			Dial:  plugins.Dial,
 			Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
 		}),
 		pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(keys[0], id) },
@@ -235,6 +240,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Connected:      accounts.Carriers,
 			TenantOf:       accounts.TenantOf,
 			Specs:          all.Specs,
+			Plugins:        plugins.Specs,
 		}),
 	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
@@ -253,9 +259,9 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	return out, out.shipping.RecordRestore(ctx)
 }
 
-// carrierSpecs returns the live carriers, with the quotas of the settings.
-func carrierSpecs(cfg config.Config) []carrier.Spec {
-	specs := slices.Clone(all.Specs)
+// withQuotas returns the carriers with the quotas of the settings.
+func withQuotas(cfg config.Config, specs []carrier.Spec) []carrier.Spec {
+	specs = slices.Clone(specs)
 	for i := range specs {
 		if quota, set := cfg.CarrierQuotas[specs[i].Name]; set {
 			specs[i].Quota = carrier.Quota{Calls: quota.Calls, Per: quota.Per}
@@ -291,17 +297,25 @@ func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) *w
 // newSender returns what sends events. It never connects to the database or to
 // the operator's listener, whatever networks the operator allows.
 func newSender(cfg config.Config, log *slog.Logger) *webhook.Sender {
-	policy := webhook.Policy{Networks: cfg.WebhookNetworks, Loopback: cfg.WebhookLoopback}
+	policy := webhook.Policy{
+		Networks: cfg.WebhookNetworks,
+		Loopback: cfg.WebhookLoopback,
+		Deny:     ownAddresses(cfg),
+	}
+	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: "Waybill/" + Version(), Log: log})
+}
 
+// ownAddresses returns the addresses of the service itself, which nothing that
+// clients or operators name may be sent to.
+func ownAddresses(cfg config.Config) (list []netip.AddrPort) {
 	hosts := []string{cfg.MetricsListen}
 	if database, err := url.Parse(cfg.DatabaseURL); err == nil {
 		hosts = append(hosts, net.JoinHostPort(database.Hostname(), cmp.Or(database.Port(), "5432")))
 	}
 	for _, host := range hosts {
-		policy.Deny = append(policy.Deny, lookupAddresses(host)...)
+		list = append(list, lookupAddresses(host)...)
 	}
-
-	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: "Waybill/" + Version(), Log: log})
+	return list
 }
 
 // lookupAddresses returns the addresses of a host and port; none if they cannot

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/tracking"
 )
@@ -27,7 +26,7 @@ func OpenTracking(ctx context.Context, cfg config.Config, specs []carrier.Spec, 
 		Connection: accounts.Carrier,
 		Connected:  accounts.Carriers,
 		TenantOf:   accounts.TenantOf,
-		Specs:      all.Specs,
+		Specs:      accounts.Specs(),
 	})
 	return service, accounts.Specs(), done, nil
 }

@@ -81,6 +81,7 @@ type Config struct {
 	CarrierURLs   map[string]string // by carrier, instead of its own
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
 
+	PluginNetworks  []netip.Prefix // private networks that carrier plug-ins run in
 	WebhookNetworks []netip.Prefix // private networks that events may be sent to
 	WebhookLoopback bool           // events may be sent to this machine
 }
@@ -192,6 +193,7 @@ func read(e *env) Config {
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
 
+		PluginNetworks:  get(e, "CARRIER_PLUGIN_NETWORKS", "", list(prefix), "private networks that carrier plug-ins run in, comma-separated, such as 10.0.0.0/8, or 127.0.0.0/8 for this machine; they may use http there, and https elsewhere"),
 		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, comma-separated; link-local addresses and this machine stay blocked"),
 		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on allows webhooks to this machine, for development"),
 	}

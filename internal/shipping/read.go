@@ -62,6 +62,7 @@ type CarrierInfo struct {
 	Abilities   []string
 	Addresses   carrier.AddressCoverage // where it checks addresses
 	Simulated   bool
+	Plugin      bool // its driver is a program of its own
 	Connections []Connection
 }
 
@@ -93,6 +94,7 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 				Abilities:  c.Abilities(),
 				Addresses:  spec.AddressCoverage,
 				Simulated:  c.Simulated(),
+				Plugin:     spec.Plugin,
 			})
 		}
 

@@ -84,6 +84,7 @@ var PersonalData = []PersonalColumns{
 	{"rate_sheets", []string{"name", "carrier", "csv"}, DataAccount, ""},
 	{"rule_books", []string{"book", "note"}, DataAccount, ""},
 	{"rule_drafts", []string{"book"}, DataAccount, ""},
+	{"carrier_plugins", []string{"name", "url", "encrypted_secret", "description"}, DataNone, "what operators registered"},
 	{"webhook_endpoints", []string{"url", "event_kinds", "description", "signature_scheme", "encrypted_headers", "encrypted_secret", "encrypted_previous_secret", "disabled_reason"}, DataAccount, ""},
 
 	{"people", []string{"email", "name", "password_hash", "encrypted_totp_seed"}, DataMember, ""},

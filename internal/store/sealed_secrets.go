@@ -31,6 +31,7 @@ var (
 	SealedAnswers   = SealedTable{"answers kept for idempotency keys", sqlSealedAnswers, sqlResealAnswer, resealPage}
 	SealedErasures  = SealedTable{"subjects of erasures", sqlSealedErasures, sqlResealErasure, resealPage}
 	SealedExports   = SealedTable{"exports of personal data", sqlSealedExports, sqlResealExport, resealFilePage}
+	SealedPlugins   = SealedTable{"secrets of carrier plug-ins", sqlSealedPlugins, sqlResealPlugin, resealPage}
 )
 
 // How many rows are read at once, and written in one transaction. A file of an
@@ -44,7 +45,7 @@ const (
 type SealedRow struct {
 	Tenant  ship.Tenant // zero for those of people
 	ID      ship.RawID  // of the endpoint, person, erasure or export
-	Key     string      // of the answer
+	Key     string      // of the answer; the name of the plug-in
 	Secrets [][]byte    // nil for those that the row does not have
 
 	place string // where it is in the order of reading
@@ -132,6 +133,17 @@ UPDATE exports SET encrypted_subject = (@to::bytea[])[1], encrypted_file = (@to:
 WHERE account_id = @account AND livemode = @livemode AND id = @id
   AND ARRAY[encrypted_subject, encrypted_file] = @from::bytea[]`
 
+const sqlSealedPlugins = `
+SELECT NULL::uuid, false, NULL::uuid, name, ARRAY[encrypted_secret], name
+FROM carrier_plugins
+WHERE name > @after AND substring(encrypted_secret FOR 5) <> @present
+ORDER BY name
+LIMIT @limit`
+
+const sqlResealPlugin = `
+UPDATE carrier_plugins SET encrypted_secret = (@to::bytea[])[1]
+WHERE name = @key AND encrypted_secret = (@from::bytea[])[1]`
+
 // ResealRows gives each row with a secret that is not under the present key to
 // reseal, and stores the secrets that it returns; nil leaves a row as it is. The
 // present key is identified by the header of its secrets. A row that somebody else
@@ -196,7 +208,9 @@ FROM (
   UNION ALL
   SELECT @erasures, encrypted_subject FROM erasures
   UNION ALL
-  SELECT @exports, unnest(ARRAY[encrypted_subject, encrypted_file]) FROM exports) secrets
+  SELECT @exports, unnest(ARRAY[encrypted_subject, encrypted_file]) FROM exports
+  UNION ALL
+  SELECT @plugins, encrypted_secret FROM carrier_plugins) secrets
 WHERE secret IS NOT NULL
 GROUP BY 1, 2
 ORDER BY 1, 2`
@@ -221,5 +235,6 @@ func (s *Store) CountSecrets(ctx context.Context) ([]SecretCount, error) {
 		"answers":     SealedAnswers.Title,
 		"erasures":    SealedErasures.Title,
 		"exports":     SealedExports.Title,
+		"plugins":     SealedPlugins.Title,
 	})
 }

@@ -31,7 +31,8 @@ type Service struct {
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
 	tenantOf   func(context.Context, ship.ConnectionID) (ship.Tenant, error)
 	unmapped   func(code string)
-	specs      []carrier.Spec // of the carriers that parcels can be followed at
+	own        []carrier.Spec // of the carriers that parcels can be followed at
+	plugins    func() []carrier.Spec
 
 	intake    intake
 	owners    sync.Map     // the tenants of connections
@@ -71,6 +72,9 @@ type Config struct {
 	Unmapped func(code string)
 	// Specs are the carriers that parcels can be followed at.
 	Specs []carrier.Spec
+	// Plugins are further ones, which operators registered and which may
+	// change; may be nil.
+	Plugins func() []carrier.Spec
 
 	PollBatch int           // parcels that Poll claims at once; 0 means 500
 	PollClaim time.Duration // after which others take over what a copy claimed and did not finish; 0 means 5 minutes
@@ -106,12 +110,21 @@ func New(c Config) *Service {
 		connected:   c.Connected,
 		tenantOf:    c.TenantOf,
 		unmapped:    c.Unmapped,
-		specs:       c.Specs,
+		own:         c.Specs,
+		plugins:     c.Plugins,
 		intake:      intake{store: c.Store},
 		pollBatch:   cmp.Or(c.PollBatch, pollBatch),
 		pollClaim:   cmp.Or(c.PollClaim, pollClaim),
 		pauses:      map[ship.ConnectionID]time.Time{},
 	}
+}
+
+// specs returns the carriers that parcels can be followed at.
+func (s *Service) specs() []carrier.Spec {
+	if s.plugins == nil {
+		return s.own
+	}
+	return slices.Concat(s.own, s.plugins())
 }
 
 // maxNewPerDay is how many new parcels can be followed with a key in a day.
@@ -221,7 +234,7 @@ func (s *Service) Recognize(number string) ([]carrier.Candidate, error) {
 	if number = ship.NormalizeTrackingNumber(number); number == "" || len(number) > maxNumber {
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/number", Code: "invalid", Detail: "must be a tracking number of 1 to 50 characters, such as 1Z999AA10123456784"}})
 	}
-	return carrier.Recognize(s.specs, number), nil
+	return carrier.Recognize(s.specs(), number), nil
 }
 
 // carrierFor returns the carrier of a number: the given one, or the only one
@@ -233,7 +246,7 @@ func (s *Service) carrierFor(number, name string) (string, error) {
 
 	if name != "" {
 		var known []string
-		for _, spec := range s.specs {
+		for _, spec := range s.specs() {
 			known = append(known, spec.Name)
 		}
 		if !slices.Contains(known, name) {
@@ -247,7 +260,7 @@ func (s *Service) carrierFor(number, name string) (string, error) {
 		return name, nil
 	}
 
-	switch candidates := carrier.Detect(s.specs, number); len(candidates) {
+	switch candidates := carrier.Detect(s.specs(), number); len(candidates) {
 	case 0:
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "required", Detail: "is required: the number does not match any known carrier"}})
 	case 1:

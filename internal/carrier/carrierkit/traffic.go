@@ -2,7 +2,9 @@ package carrierkit
 
 import (
 	"cmp"
+	"context"
 	"crypto/x509"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -42,6 +44,9 @@ type TrafficOptions struct {
 
 	Breaker BreakerOptions
 
+	// Dial returns what connects to a carrier; nil, or a nil function, connects to
+	// any address. It is for carriers whose address a person chose.
+	Dial func(carrier string) DialContext
 	// Transport sends requests in place of connections of our own. Tests break
 	// exchanges with it below everything that reads an answer; nil connects.
 	Transport http.RoundTripper
@@ -54,6 +59,9 @@ type TrafficOptions struct {
 	// Without it they wait for somebody to ask for rates.
 	Probe func(carrier, connection string)
 }
+
+// DialContext connects to an address, as http.Transport does.
+type DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 // DefaultTrafficOptions suit a service of many accounts.
 func DefaultTrafficOptions() TrafficOptions {
@@ -172,8 +180,8 @@ func (t *Traffic) Doer(spec carrier.Spec, connection string) carrier.Doer {
 	shared := t.carriers[spec.Name]
 	if shared == nil {
 		shared = &pool{
-			reads:   newTransport(t.o, false),
-			effects: newTransport(t.o, true),
+			reads:   newTransport(t.o, spec.Name, false),
+			effects: newTransport(t.o, spec.Name, true),
 			labels:  newBulkhead(t.o.Labels, t.o),
 			rates:   newBulkhead(t.o.Rates, t.o),
 			tracks:  newBulkhead(t.o.Tracks, t.o),

@@ -17,10 +17,10 @@ import (
 // that stalls takes every call with it. Neither asks the environment for a
 // proxy. Neither asks for compression; answers that come compressed are
 // unpacked.
-func newTransport(options TrafficOptions, effects bool) http.RoundTripper {
+func newTransport(options TrafficOptions, carrier string, effects bool) http.RoundTripper {
 	connections := options.Transport
 	if connections == nil {
-		connections = newConnections(options, effects)
+		connections = newConnections(options, carrier, effects)
 	}
 
 	var transport http.RoundTripper = unpacking{connections}
@@ -30,14 +30,19 @@ func newTransport(options TrafficOptions, effects bool) http.RoundTripper {
 	return transport
 }
 
-func newConnections(options TrafficOptions, effects bool) http.RoundTripper {
+func newConnections(options TrafficOptions, carrier string, effects bool) http.RoundTripper {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
-	dialer := &net.Dialer{Timeout: options.Connect}
+	dial := DialContext((&net.Dialer{Timeout: options.Connect}).DialContext)
+	if options.Dial != nil {
+		if own := options.Dial(carrier); own != nil {
+			dial = own
+		}
+	}
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            dialer.DialContext,
+		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: options.RootCAs},
 		TLSHandshakeTimeout:    options.Handshake,
 		ResponseHeaderTimeout:  options.FirstByte,
@@ -57,7 +62,7 @@ func newConnections(options TrafficOptions, effects bool) http.RoundTripper {
 // same limits on how long each step takes, except that the answer is due within
 // half a minute.
 func NewTransport() http.RoundTripper {
-	return newTransport(TrafficOptions{FirstByte: 30 * time.Second}.withDefaults(), false)
+	return newTransport(TrafficOptions{FirstByte: 30 * time.Second}.withDefaults(), "", false)
 }
 
 // once returns the request in a form that can be sent only once.

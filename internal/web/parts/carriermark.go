@@ -2,7 +2,9 @@ package parts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
@@ -17,10 +19,30 @@ var specs = func() map[string]carrier.Spec {
 	return byName
 }()
 
+// plugins returns the carriers that operators registered, which may change; nil
+// if there are none.
+var plugins atomic.Pointer[func() []carrier.Spec]
+
+// UsePlugins sets where the titles of carriers come from that operators
+// registered. It is called once, when the process starts.
+func UsePlugins(list func() []carrier.Spec) { plugins.Store(&list) }
+
+func pluginSpecs() []carrier.Spec {
+	if list := plugins.Load(); list != nil {
+		return (*list)()
+	}
+	return nil
+}
+
 // CarrierTitle returns what people call a carrier.
 func CarrierTitle(name string) string {
 	if spec, ok := specs[name]; ok {
 		return spec.Title
+	}
+	for _, spec := range pluginSpecs() {
+		if spec.Name == name {
+			return spec.Title
+		}
 	}
 	return Plain(name)
 }
@@ -47,7 +69,7 @@ func CarrierMarks() string {
 // all.
 func CarrierChoices() []Choice {
 	choices := []Choice{{"", "All carriers"}}
-	for _, spec := range all.Specs {
+	for _, spec := range slices.Concat(all.Specs, pluginSpecs()) {
 		choices = append(choices, Choice{spec.Name, spec.Title})
 	}
 	return choices
