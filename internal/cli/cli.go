@@ -102,6 +102,7 @@ func newRoot(s Streams) *cobra.Command {
 		c.accountCommand(),
 		c.keyCommand(),
 		c.memberCommand(),
+		c.carrierCommand(),
 		c.connectionCommand(),
 		c.secretKeyCommand(),
 		c.trackingCommand(),
