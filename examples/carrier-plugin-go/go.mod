@@ -1,0 +1,3 @@
+module example.com/carrier-plugin-go
+
+go 1.24
