@@ -2,6 +2,7 @@ package label
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/go-text/typesetting/font"
@@ -24,12 +25,19 @@ func writePDF(scenes []scene, pen *pen) []byte {
 	}
 	writer.writeObject("<</Type/Pages/Count " + strconv.Itoa(len(scenes)) + "/Kids[" + kids + "]>>")
 
+	// Pictures follow the pages; each is in the file once, however often it is
+	// shown.
+	writer.firstPicture = 3 + 2*len(scenes)
 	for i, scene := range scenes {
 		width := appendDecimal(nil, float64(scene.paper.width)*0.072)
 		height := appendDecimal(nil, float64(scene.paper.height)*0.072)
+		content := writer.drawScene(scene)
 		writer.writeObject("<</Type/Page/Parent 2 0 R/MediaBox[0 0 " + string(width) + " " + string(height) +
-			"]/Resources<<>>/Contents " + strconv.Itoa(4+2*i) + " 0 R>>")
-		writer.writeStream(writer.drawScene(scene))
+			"]/Resources<<" + writer.pictureResources(scene) + ">>/Contents " + strconv.Itoa(4+2*i) + " 0 R>>")
+		writer.writeStream(content)
+	}
+	for _, picture := range writer.pictures {
+		writer.writePicture(picture)
 	}
 	return writer.finish()
 }
@@ -41,6 +49,9 @@ type pdfWriter struct {
 	pen     *pen
 	paths   map[glyphKey][]byte
 	page    []byte
+
+	pictures     []*pdfPicture
+	firstPicture int // the number of its object
 }
 
 type glyphKey struct {
@@ -59,14 +70,17 @@ func (w *pdfWriter) writeObject(body string) {
 	w.out.WriteString(body + "\nendobj\n")
 }
 
-func (w *pdfWriter) writeStream(content []byte) {
+func (w *pdfWriter) writeStream(content []byte) { w.writeStreamWith("", content) }
+
+// writeStreamWith writes a stream with further entries of its dictionary.
+func (w *pdfWriter) writeStreamWith(entries string, content []byte) {
 	var packed bytes.Buffer
 	deflater := w.pen.typesetter().deflater(&packed)
 	_, _ = deflater.Write(content) // to memory
 	_ = deflater.Close()
 
 	w.begin()
-	w.out.WriteString("<</Filter/FlateDecode/Length " + strconv.Itoa(packed.Len()) + ">>stream\n")
+	w.out.WriteString("<<" + entries + "/Filter/FlateDecode/Length " + strconv.Itoa(packed.Len()) + ">>stream\n")
 	w.out.Write(packed.Bytes())
 	w.out.WriteString("\nendstream\nendobj\n")
 }
@@ -102,12 +116,47 @@ func (w *pdfWriter) drawScene(scene scene) []byte {
 	}
 	page = append(page, "f\n"...)
 
+	for _, placed := range scene.pictures {
+		page = append(page, "q\n"...)
+		page = appendOp(page, "cm", float64(placed.w), 0, 0, float64(placed.h), float64(placed.x), float64(scene.height-placed.y-placed.h))
+		page = append(page, "/P"+strconv.Itoa(w.pictureNumber(placed.pdfPicture))+" Do\nQ\n"...)
+	}
+
 	// Text comes last: white text is drawn on black boxes.
 	for _, line := range scene.texts {
 		page = w.appendText(page, line, scene.height)
 	}
 	w.page = page
 	return page
+}
+
+// pictureNumber returns the number of a picture's object.
+func (w *pdfWriter) pictureNumber(wanted *pdfPicture) int {
+	i := slices.Index(w.pictures, wanted)
+	if i < 0 {
+		i = len(w.pictures)
+		w.pictures = append(w.pictures, wanted)
+	}
+	return w.firstPicture + i
+}
+
+// pictureResources names the pictures of a page.
+func (w *pdfWriter) pictureResources(scene scene) string {
+	if len(scene.pictures) == 0 {
+		return ""
+	}
+	list := ""
+	for _, placed := range scene.pictures {
+		number := strconv.Itoa(w.pictureNumber(placed.pdfPicture))
+		list += "/P" + number + " " + number + " 0 R"
+	}
+	return "/XObject<<" + list + ">>"
+}
+
+// writePicture writes the object of a picture.
+func (w *pdfWriter) writePicture(picture *pdfPicture) {
+	w.writeStreamWith("/Type/XObject/Subtype/Image/Width "+strconv.Itoa(picture.width)+"/Height "+strconv.Itoa(picture.height)+
+		"/ColorSpace/DeviceRGB/BitsPerComponent 8", picture.pixels)
 }
 
 // appendText draws a line in font units. A glyph is then the same bytes

@@ -10,6 +10,7 @@ type scene struct {
 	rects         []rect
 	texts         []text
 	codes         []code
+	pictures      []placedPicture // in a PDF alone
 }
 
 // rect is a filled black box.
