@@ -110,6 +110,20 @@ func (BuyBatch) Kind() string { return "buy_batch" }
 // read as files.
 func (BuyBatch) Queue() string { return "batches" }
 
+// WorkBulkAction goes on with an action on many shipments.
+type WorkBulkAction struct {
+	Account  ship.AccountID    `json:"account"`
+	Livemode bool              `json:"livemode"`
+	Action   ship.BulkActionID `json:"action"`
+}
+
+// Kind names the job in the queue.
+func (WorkBulkAction) Kind() string { return "work_bulk_action" }
+
+// Queue is that of batches: hundreds of shipments must not hold up the settlement
+// of purchases. Copies of v0.1.0 do not work on it.
+func (WorkBulkAction) Queue() string { return "batches" }
+
 // Erase goes on with an erasure of personal data.
 type Erase struct {
 	Account  ship.AccountID `json:"account"`

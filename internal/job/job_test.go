@@ -26,6 +26,7 @@ var kinds = []interface{ Kind() string }{
 	job.SweepAttempts{},
 	job.WorkBatch{},
 	job.BuyBatch{},
+	job.WorkBulkAction{},
 	job.Erase{},
 	job.Export{},
 	job.DeleteExports{},

@@ -23,7 +23,7 @@ var reviewed = []string{"api_keys_key_hash_key", "audit_chain_position_key", "ev
 
 // accountWide are the tables whose rows are of an account in both modes: the
 // account alone is their fence.
-var accountWide = []string{"account_logos", "audit_anchors", "audit_chain", "audit_log", "audit_pending", "invitations", "members"}
+var accountWide = []string{"account_logos", "audit_anchors", "audit_chain", "audit_log", "audit_pending", "column_mappings", "invitations", "members", "saved_views"}
 
 // runAsOwner are the functions that run as the tables' owner, whoever calls
 // them: they check their arguments, and TestTheServingLoginOwnsNothing attacks
@@ -165,6 +165,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillBatches(t, f, tenant)
 	fillErasures(t, f, tenant, sh)
 	fillHandover(t, f, tenant, sh)
+	fillBulkWork(t, f, tenant, sh)
 
 	// Entries of the audit log are pending until they are chained.
 	for _, sql := range []string{
@@ -213,6 +214,25 @@ func fillHandover(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	form := ship.ManifestClosing{Documents: []ship.Document{{Type: "scan_form", Format: "pdf", Data: []byte("%PDF")}}}
 	if err := f.RecordManifest(t.Context(), manifest, form); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func fillBulkWork(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
+	t.Helper()
+	if err := f.RecordPrints(t.Context(), tenant, []ship.ShipmentID{sh.ID}, now()); err != nil {
+		t.Fatal(err)
+	}
+	action := store.BulkAction{ID: ship.NewBulkActionID(7, now()), Tenant: tenant, Kind: "void", Key: "k", Person: ship.NewPersonID(now())}
+	rows := []store.BulkRow{{Position: 1, Shipment: sh.ID, State: "waiting", Key: "bulk-1"}}
+	view := store.SavedView{ID: ship.NewViewID(7, now()), Name: "Late", Filter: map[string]string{"status": "exception"}, Person: action.Person}
+	if err := f.SaveView(t.Context(), tenant.Account, view); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SaveColumnMapping(t.Context(), tenant.Account, [32]byte{1}, []byte("{}"), 9); err != nil {
+		t.Fatal(err)
+	}
+	if isNew, err := f.AddBulkAction(t.Context(), action, rows); !isNew || err != nil {
+		t.Fatal(isNew, err)
 	}
 }
 

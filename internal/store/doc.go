@@ -20,9 +20,12 @@
 //     spending.go, idempotency.go.
 //   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
 //     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,
-//     shipment_counts.go, attention.go, shipment_events.go, address_checks.go.
+//     shipment_counts.go, attention.go, shipment_events.go, address_checks.go,
+//     label_prints.go.
 //   - Batches and routing: batches.go, batch_rows.go, requested_batches.go (by the
 //     API), boxes.go, routing_rules.go, rate_sheets.go, transit_times.go.
+//   - Bulk work: bulk_actions.go (actions on many shipments and their rows),
+//     saved_views.go, column_mappings.go.
 //   - The hand-over: pickups.go, manifests.go, effects.go (how far they are).
 //   - Tracking: tracking_states.go, grouped_lookups.go (many in one statement),
 //     tracking_changes.go, tracking_numbers.go, tracking_codes.go, trackers.go,

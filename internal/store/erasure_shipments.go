@@ -187,6 +187,10 @@ DELETE FROM documents WHERE account_id = @account AND livemode = @livemode AND s
 UPDATE purchase_attempts SET error_message = NULL
 WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[]) AND error_message IS NOT NULL`
 
+	sqlEraseBulkRows = `
+UPDATE bulk_action_rows SET error_message = NULL
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[]) AND error_message IS NOT NULL`
+
 	sqlEraseScans = `
 UPDATE tracking_events t SET
   raw = NULL,
@@ -260,6 +264,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 		{"labels", sqlEraseLabels, args},
 		{"documents", sqlEraseDocuments, args},
 		{"purchase_attempts", sqlEraseAttempts, args},
+		{"bulk_action_rows", sqlEraseBulkRows, args},
 		{"tracking_events", sqlEraseScans, args},
 		{"orphaned_labels", sqlEraseOrphans, args},
 		{"carrier_exchanges", sqlEraseExchanges, args},

@@ -35,6 +35,7 @@ var idScanPlans = map[reflect.Type]pgtype.ScanPlan{
 	reflect.TypeFor[*ship.AuditID]():      scanID[ship.AuditID](ship.AuditIDOf),
 	reflect.TypeFor[*ship.BatchID]():      scanID[ship.BatchID](ship.BatchIDOf),
 	reflect.TypeFor[*ship.BoxID]():        scanID[ship.BoxID](ship.BoxIDOf),
+	reflect.TypeFor[*ship.BulkActionID](): scanID[ship.BulkActionID](ship.BulkActionIDOf),
 	reflect.TypeFor[*ship.ConnectionID](): scanID[ship.ConnectionID](ship.ConnectionIDOf),
 	reflect.TypeFor[*ship.EndpointID]():   scanID[ship.EndpointID](ship.EndpointIDOf),
 	reflect.TypeFor[*ship.ErasureID]():    scanID[ship.ErasureID](ship.ErasureIDOf),
@@ -48,6 +49,7 @@ var idScanPlans = map[reflect.Type]pgtype.ScanPlan{
 	reflect.TypeFor[*ship.RequestID]():    scanID[ship.RequestID](ship.RequestIDOf),
 	reflect.TypeFor[*ship.SessionID]():    scanID[ship.SessionID](ship.SessionIDOf),
 	reflect.TypeFor[*ship.ShipmentID]():   scanID[ship.ShipmentID](ship.ShipmentIDOf),
+	reflect.TypeFor[*ship.ViewID]():       scanID[ship.ViewID](ship.ViewIDOf),
 	reflect.TypeFor[*ship.TrackerID]():    scanID[ship.TrackerID](ship.TrackerIDOf),
 }
 

@@ -125,6 +125,7 @@ const (
 	sqlSweepSearchWords     = `DELETE FROM search_words WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepIdempotencyKeys = `DELETE FROM idempotency_keys WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepManifests       = `DELETE FROM manifest_shipments WHERE ` + withinBlocks + ` AND shipment_id < @before`
+	sqlSweepLabelPrints     = `DELETE FROM label_prints WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepCarrierPolls    = `DELETE FROM carrier_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 	sqlSweepSandboxPolls    = `DELETE FROM sandbox_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 )
@@ -136,6 +137,7 @@ var sweptTables = []struct{ name, sql string }{
 	{"carrier_polls", sqlSweepCarrierPolls},
 	{"sandbox_polls", sqlSweepSandboxPolls},
 	{"manifest_shipments", sqlSweepManifests},
+	{"label_prints", sqlSweepLabelPrints},
 	{"lookup_keys", sqlSweepLookupKeys},
 	{"shipment_facts", sqlSweepFacts},
 	{"search_numbers", sqlSweepSearchNumbers},
