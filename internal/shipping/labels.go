@@ -36,6 +36,7 @@ func (s *Service) ShipmentsByID(ctx context.Context, t ship.Tenant, ids []ship.S
 type LabelBundle struct {
 	Data     []byte // nil if no label is in it
 	Included int
+	Printed  []ship.ShipmentID         // whose labels are in it
 	Excluded map[ship.ShipmentID]error // labels that cannot be in such a file, and why
 }
 
@@ -80,8 +81,12 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 
 	data, out, err := s.labels.Merge(list, o)
 	p := LabelBundle{Data: data, Included: len(list) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
-	for i, why := range out {
-		p.Excluded[ready[i]] = why
+	for i, id := range ready {
+		if why, isExcluded := out[i]; isExcluded {
+			p.Excluded[id] = why
+		} else {
+			p.Printed = append(p.Printed, id)
+		}
 	}
 	return p, err
 }
