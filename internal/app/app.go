@@ -182,6 +182,7 @@ func (a *App) buildWorker() error {
 			Tracking:  a.services.tracking,
 			Webhook:   a.services.webhook,
 			Batch:     a.services.batch,
+			Bulk:      a.services.bulk,
 			Privacy:   a.services.privacy,
 			Handover:  a.services.handover,
 			Addresses: a.services.addresses,

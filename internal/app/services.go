@@ -22,6 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
+	"github.com/waybillhq/waybill/internal/bulk"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -58,6 +59,7 @@ type services struct {
 	member    *member.Service
 	journal   *journal.Service
 	batch     *batch.Service
+	bulk      *bulk.Service
 	privacy   *privacy.Service
 	handover  *handover.Service
 	box       *seal.Box
@@ -220,6 +222,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		shipping:  buying,
 		rules:     rules,
 		journal:   records,
+		bulk:      newBulk(cfg, st, accounts, buying, handovers, log),
 		batch:     newBatches(cfg, st, accounts, addresses, quotes, buying, log),
 		privacy:   newPrivacy(cfg, baseURL, st, box, records, log),
 		box:       box,

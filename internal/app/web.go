@@ -29,6 +29,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Journal:      a.services.journal,
 		Privacy:      a.services.privacy,
 		Batch:        a.services.batch,
+		Bulk:         a.services.bulk,
 		Box:          a.services.box,
 		Heavy:        a.services.heavy,
 		NeedsCustoms: carrierkit.NeedsCustoms,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/bulk"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/member"
@@ -33,6 +34,7 @@ type Services struct {
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service
 	Batch     *batch.Service
+	Bulk      *bulk.Service
 	Privacy   *privacy.Service
 	Handover  *handover.Service
 	Addresses *addresscheck.Service
@@ -65,6 +67,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
 	})
 
+	addLasting(all, observer, func(ctx context.Context, j job.WorkBulkAction) (time.Duration, error) {
+		return s.Bulk.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Action)
+	})
+
 	addLasting(all, observer, func(ctx context.Context, j job.SettlePickup) (time.Duration, error) {
 		return s.Handover.SettlePickup(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Pickup)
 	})
@@ -91,7 +97,9 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		return s.Store.MaintainPartitions(ctx, s.Retention)
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
-	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error { return s.Batch.DeleteOld(ctx, time.Now()) })
+	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error {
+		return errors.Join(s.Batch.DeleteOld(ctx, time.Now()), s.Bulk.DeleteOld(ctx, time.Now()))
+	})
 	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
 		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx))
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
+	"github.com/waybillhq/waybill/internal/bulk"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -43,6 +44,7 @@ type Config struct {
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service
 	Batch     *batch.Service
+	Bulk      *bulk.Service
 	Journal   *journal.Service
 	Privacy   *privacy.Service
 	Box       *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
