@@ -228,16 +228,21 @@ func addMoney(sums []ship.Money, amount ship.Money) []ship.Money {
 	return append(sums, amount)
 }
 
-// Upload reads a file and stores it, with its columns guessed as well as
-// possible. Nothing is rated or bought yet.
+// Upload reads a file and stores it, with its columns mapped as those of the last
+// file with the same titles, or guessed as well as possible. Nothing is rated or bought yet.
 func (s *Service) Upload(ctx context.Context, t ship.Tenant, name, by string, data []byte) (Batch, error) {
 	file, err := Read(data)
 	if err != nil {
 		return Batch{}, err
 	}
 
+	columns, err := s.columnsOf(ctx, t.Account, file.Header)
+	if err != nil {
+		return Batch{}, err
+	}
+
 	batch := Batch{
-		ColumnMapping: GuessColumns(file.Header),
+		ColumnMapping: columns,
 		Batch: store.Batch{
 			ID:     ship.NewBatchID(t.Shard(), time.Now()),
 			Tenant: t,
@@ -303,6 +308,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, mea
 		return err
 	}
 
+	meaning.IsRemembered = false
 	mapping, err := json.Marshal(meaning)
 	if err != nil {
 		return fmt.Errorf("write the mapping of a batch: %w", err)
@@ -318,6 +324,9 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, mea
 			return err
 		}
 		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
+			return err
+		}
+		if err := remember(ctx, tx, t.Account, batch.Header, mapping); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, store.EntryOf(t, "batch.checked", string(id)))

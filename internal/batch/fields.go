@@ -71,6 +71,9 @@ func Title(name string) string {
 type ColumnMapping struct {
 	Columns []string          `json:"columns"`         // the field of each column; "" for none
 	Fixed   map[string]string `json:"fixed,omitempty"` // of a line without one of its own
+
+	// IsRemembered says that it is that of an earlier file with the same titles.
+	IsRemembered bool `json:"remembered,omitempty"`
 }
 
 // prefixes stand before the name of a field in the exports of shops. A column
