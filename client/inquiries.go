@@ -18,6 +18,19 @@ func (c *Client) ProofOfDelivery(ctx context.Context, id string) ([]byte, error)
 	return got.body, nil
 }
 
+// PackingSlip fetches the packing slip of a shipment as a PDF. The size is "4x6",
+// "a4" or "letter"; empty means 4x6.
+func (c *Client) PackingSlip(ctx context.Context, id, size string) ([]byte, error) {
+	query := url.Values{}
+	set(query, "size", size)
+	path := "/v1/shipments/" + url.PathEscape(id) + "/packing-slip.pdf"
+	got, err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return got.body, nil
+}
+
 // ServicePointsRequest looks for service points near a place.
 type ServicePointsRequest struct {
 	Country string

@@ -131,6 +131,7 @@ func (d *document) tidy() {
 // fileAnswers are the operations that answer with a file, and its usual format.
 var fileAnswers = map[string]label.Format{
 	"getDocument":        label.PDF,
+	"getPackingSlip":     label.PDF,
 	"getProofOfDelivery": label.PDF,
 	"getManifestPdf":     label.PDF,
 	"getBatchLabelsPdf":  label.PDF,

@@ -155,6 +155,7 @@ var sdkMethods = map[string]sdkMethod{
 	"getLabelPdf":             {"getLabelPdf", "labels", "getPdf"},
 	"getLabelZpl":             {"getLabelZpl", "labels", "getZpl"},
 	"getLabelPng":             {"getLabelPng", "labels", "getPng"},
+	"getPackingSlip":          {"getPackingSlip", "labels", "getPackingSlip"},
 	"getDocument":             {"getDocument", "labels", "getDocument"},
 	"createBatch":             {"createBatch", "batches", "create"},
 	"listBatches":             {"listBatches", "batches", "list"},

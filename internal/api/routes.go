@@ -63,6 +63,7 @@ func (s *server) table() []*route {
 	return slices.Concat(
 		s.shipmentRoutes(),
 		s.returnRoutes(),
+		s.packingSlipRoutes(),
 		s.proofRoutes(),
 		s.pointRoutes(),
 		s.dutyRoutes(),

@@ -36,6 +36,7 @@ var others = map[string]func(h holdings) (param, body string){
 	"voidShipment":            func(h holdings) (string, string) { return h.shipment, "" },
 	"makeLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
 	"linkLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
+	"getPackingSlip":          func(h holdings) (string, string) { return h.shipment, "" },
 	"getDocument":             func(h holdings) (string, string) { return h.shipment, "" },
 	"getLabelPdf":             func(h holdings) (string, string) { return h.shipment, "" },
 	"headLabelPdf":            func(h holdings) (string, string) { return h.shipment, "" },
