@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"crypto/rand"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/bulk"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
@@ -56,6 +58,20 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/search", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/shipments", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/shipments.csv", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/shipments.csv", "", form(), 303, 0},
+	{"POST /app/{account}/{mode}/shipments/labels.pdf", "", form(), 303, 0},
+	{"POST /app/{account}/{mode}/shipments/labels.zpl", "", form(), 303, 0},
+	{"POST /app/{account}/{mode}/shipments/packing-slips.pdf", "", form(), 303, 0},
+	{"GET /app/{account}/{mode}/shipments/{id}/packing-slip", "shipment", nil, 200, 404},
+	{"GET /app/{account}/{mode}/views", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/views", "", form("name", ""), 422, 0},
+	{"POST /app/{account}/{mode}/views/{id}/delete", "", form(), 404, 0},
+	{"GET /app/{account}/{mode}/bulk", "", nil, 200, 0},
+	{"GET /app/{account}/{mode}/bulk/{id}", "bulk", nil, 200, 404},
+	{"POST /app/{account}/{mode}/bulk/void", "", form(), 303, 0},
+	{"POST /app/{account}/{mode}/bulk/manifest", "", form(), 303, 0},
+	{"POST /app/{account}/{mode}/bulk/return", "", form(), 303, 0},
+	{"GET /app/{account}/{mode}/batches/{id}/packing-slips.pdf", "batch", nil, 404, 404},
 	{"GET /app/{account}/{mode}/shipments/new", "", nil, 200, 0},
 	{"POST /app/{account}/{mode}/shipments", "", form("order", "1"), 422, 0},
 	{"POST /app/{account}/{mode}/shipments/rates", "", form("order", "1"), 200, 0},
@@ -214,13 +230,17 @@ func (b *bench) things(a ship.Account) map[string]string {
 		Tenant: t, Account: a, Seller: handover.Seller{Carrier: sh.Purchase.Carrier},
 	})
 	b.must(err)
+	action, err := b.web.Bulk.Start(b.Context(), bulk.StartInput{
+		Tenant: t, Kind: bulk.Void, Shipments: []ship.ShipmentID{sh.ID}, Person: ship.NewPersonID(time.Now()), MadeBy: "Dana", Key: rand.Text(),
+	})
+	b.must(err)
 	asked := ship.RequestIDOf(ship.NewRawID(t.Shard(), time.Now()))
 	b.web.Journal.Note(journal.Request{ID: asked, Tenant: t, Key: key.ID, Method: "GET", Route: "/v1/carriers", Path: "/v1/carriers", Status: 200})
 	b.must(b.web.Journal.Flush(b.Context()))
 	return map[string]string{
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
-		"pickup": string(pickup.ID), "manifest": string(manifest.ID),
+		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action),
 	}
 }
 

@@ -42,6 +42,7 @@ func batchLabels(v *site.Visit, format label.Format) error {
 	if mustConfirm(v, file) {
 		return showUnprinted(v, current, rows, format, file)
 	}
+	v.RecordPrints(file.Printed...)
 
 	disposition := "inline"
 	if format == label.ZPL {
@@ -82,6 +83,29 @@ func downloadDocuments(v *site.Visit) error {
 	header.Set("Content-Disposition", `inline; filename="documents-`+fileSuffix(current)+`.pdf"`)
 	header.Set("X-Documents", strconv.Itoa(file.Included))
 	v.Writer.Write(file.Data) // the client may have disconnected
+	return nil
+}
+
+// downloadSlips handles GET /app/{account}/{mode}/batches/{id}/packing-slips.pdf: the
+// packing slips of the labels that are in one file.
+func downloadSlips(v *site.Visit) error {
+	current, err := batchOf(v)
+	if err != nil {
+		return err
+	}
+	rows, err := requestedRows(v, current)
+	if err != nil {
+		return err
+	}
+	data, err := v.Shipping.PackingSlips(v.Context(), v.Tenant(), shipmentIDs(rows), labelOptions(v, label.PDF).Size)
+	if err != nil {
+		return err
+	}
+
+	header := v.Writer.Header()
+	header.Set("Content-Type", label.PDF.ContentType())
+	header.Set("Content-Disposition", `inline; filename="packing-slips-`+fileSuffix(current)+`.pdf"`)
+	v.Writer.Write(data) // the client may have disconnected
 	return nil
 }
 

@@ -25,6 +25,7 @@ func Routes() []site.Route {
 		site.Keeping(site.Post("/app/{account}/{mode}/batches/{id}/rows/{n}", member.BuyShipments, changeRow)),
 		site.Get("/app/{account}/{mode}/batches/{id}/labels.pdf", member.PrintLabels, downloadPDF),
 		site.Get("/app/{account}/{mode}/batches/{id}/labels.zpl", member.PrintLabels, downloadZPL),
+		site.Get("/app/{account}/{mode}/batches/{id}/packing-slips.pdf", member.PrintLabels, downloadSlips),
 		site.Get("/app/{account}/{mode}/batches/{id}/documents.pdf", member.PrintLabels, downloadDocuments),
 		site.Get("/app/{account}/{mode}/batches/{id}/results.csv", member.ExportShipments, exportResults),
 	}

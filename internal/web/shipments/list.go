@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -23,6 +25,8 @@ type shipmentList struct {
 	List     []ship.Shipment
 	Next     string // address of the next page
 	Carriers []parts.Choice
+	Printed  map[ship.ShipmentID]store.LabelPrint
+	Views    []account.SavedView
 
 	NoCarrier bool // no carrier is connected in the mode
 }
@@ -30,22 +34,50 @@ type shipmentList struct {
 // A shipmentQuery is the filter as the address carries it.
 type shipmentQuery struct {
 	Status, Carrier, Order, To, From, Until string
+	Days                                    string // created in the last days; "" for any time
 	Sort                                    string // "" is newest first; "oldest", "due" or "due-last"
 	Cursor                                  string
 }
 
-func readShipmentQuery(v *site.Visit) shipmentQuery {
+// maxDays is the longest period of the filter.
+const maxDays = 365
+
+// periods are the choices of when shipments were created.
+var periods = []parts.Choice{
+	{Value: "", Title: "Any time"},
+	{Value: "1", Title: "Today"},
+	{Value: "7", Title: "Last 7 days"},
+	{Value: "30", Title: "Last 30 days"},
+}
+
+// readShipmentQuery reads the filter from an address or a form.
+func readShipmentQuery(value func(name string) string) shipmentQuery {
 	query := shipmentQuery{
-		Status:  v.Query("status"),
-		Carrier: v.Query("carrier"),
-		Order:   v.Query("order"),
-		To:      v.Query("to"),
-		From:    v.Query("from"),
-		Until:   v.Query("until"),
-		Cursor:  v.Query("cursor"),
+		Status:  value("status"),
+		Carrier: value("carrier"),
+		Order:   value("order"),
+		To:      value("to"),
+		From:    value("from"),
+		Until:   value("until"),
+		Days:    value("days"),
+		Cursor:  value("cursor"),
 	}
-	query.Sort = query.sortable(v.Query("sort"))
+	query.Sort = query.sortable(value("sort"))
 	return query
+}
+
+// fields are the names and values of the filter, without the page of the list.
+func (q shipmentQuery) fields() [][2]string {
+	return [][2]string{
+		{"status", q.Status},
+		{"carrier", q.Carrier},
+		{"order", q.Order},
+		{"to", q.To},
+		{"sort", q.Sort},
+		{"from", q.From},
+		{"until", q.Until},
+		{"days", q.Days},
+	}
 }
 
 // sortable returns the sort order, or "" if no index serves it together with
@@ -61,7 +93,7 @@ func (q shipmentQuery) sortable(sort string) string {
 	// Labels that are pending, voided or failed are not sorted by due date.
 	chosen, _ := parts.StatusFilterOf(q.Status)
 	hasNoLiveLabel := chosen.Value != "" && chosen.Status == "" && chosen.Value != parts.ActiveFilter
-	if hasNoLiveLabel || q.Carrier != "" || q.From != "" || q.Until != "" {
+	if hasNoLiveLabel || q.Carrier != "" || q.From != "" || q.Until != "" || q.Days != "" {
 		return ""
 	}
 	if sort == "due" || sort == "due-last" {
@@ -90,13 +122,9 @@ func (q shipmentQuery) address(path string, changes ...string) string {
 		}
 	}
 
-	set("status", q.Status)
-	set("carrier", q.Carrier)
-	set("order", q.Order)
-	set("to", q.To)
-	set("sort", q.Sort)
-	set("from", q.From)
-	set("until", q.Until)
+	for _, field := range q.fields() {
+		set(field[0], field[1])
+	}
 	for i := 0; i+1 < len(changes); i += 2 {
 		set(changes[i], changes[i+1])
 	}
@@ -125,6 +153,10 @@ func (q shipmentQuery) filter() shipping.Filter {
 		filter.States = chosen.States
 	}
 
+	// A period moves with the calendar, so a saved view shows what is new.
+	if days, err := strconv.Atoi(q.Days); err == nil && days > 0 && days <= maxDays {
+		filter.CreatedAfter = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
+	}
 	if day, err := time.Parse(time.DateOnly, q.From); err == nil {
 		filter.CreatedAfter = day
 	}
@@ -180,15 +212,21 @@ func (q shipmentQuery) sorting(path, first, second, firstAria, secondAria string
 func listShipments(v *site.Visit) error {
 	v.Member.Note(v.Who.Actor, member.Entry{Action: "shipment.listed", Mode: v.Mode()})
 
-	query := readShipmentQuery(v)
+	query := readShipmentQuery(v.Query)
 	list, more, err := v.Shipping.Shipments(v.Context(), v.Tenant(), query.filter())
 	if err != nil {
 		return err
 	}
 
 	page := shipmentList{Filter: query, List: list, Carriers: parts.CarrierChoices()}
+	if page.Printed, err = v.Shipping.LabelPrints(v.Context(), v.Tenant(), idsOf(list)); err != nil {
+		return err
+	}
 	if more {
 		page.Next = query.address(v.To("shipments"), "cursor", query.behind(list[len(list)-1]))
+	}
+	if page.Views, err = v.Account.Views(v.Context(), v.Who.Account.ID, v.Who.Actor.Person.ID); err != nil {
+		return err
 	}
 	if len(list) == 0 {
 		if page.NoCarrier, err = newshipment.NoCarrier(v); err != nil {
@@ -210,11 +248,10 @@ func exportShipments(v *site.Visit) error {
 	defer cancel()
 
 	// An export begins at the top, whichever page it was started from.
-	filter := readShipmentQuery(v).filter()
+	filter := readShipmentQuery(v.Query).filter()
 	filter.Page = ship.Page{Limit: site.PageSize}
 	filter.DueAt = time.Time{}
-	out := v.ExportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
-		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
+	out := v.ExportCSV("shipments", shipmentColumns...)
 
 	for n := 0; n < site.CSVLimit && out.Err == nil && !v.HasLeft(); {
 		list, more, err := v.Shipping.Shipments(ctx, v.Tenant(), filter)
@@ -240,6 +277,12 @@ func exportShipments(v *site.Visit) error {
 		filter.DueAt = last.Progress.EstimateAt
 	}
 	return nil
+}
+
+// shipmentColumns are the heads of shipmentCells.
+var shipmentColumns = []string{
+	"id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
+	"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery",
 }
 
 func shipmentCells(shipment ship.Shipment) []string {

@@ -14,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web/offers"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -34,6 +35,7 @@ type shipmentView struct {
 	Told     []webhook.EventDeliveries  // its events, and their deliveries
 	Hooks    map[ship.EndpointID]string // the endpoints' URLs without the scheme
 	Returns  []ship.ShipmentID          // that bring its parcels back, newest first
+	Printed  store.LabelPrint           // zero if the label was never printed
 }
 
 // HasLabel reports whether there is a label to show.
@@ -121,6 +123,12 @@ func shipmentOf(v *site.Visit) (shipmentView, error) {
 	if err := nameAccounts(v, &page); err != nil {
 		return page, err
 	}
+
+	prints, err := v.Shipping.LabelPrints(v.Context(), v.Tenant(), []ship.ShipmentID{id})
+	if err != nil {
+		return page, err
+	}
+	page.Printed = prints[id]
 
 	if page.HasLabel() && v.Who.Can(member.PrintLabels) {
 		if page.Formats, err = v.Shipping.LabelFormats(v.Context(), v.Tenant(), id); err != nil {
@@ -243,6 +251,12 @@ func downloadLabel(v *site.Visit) error {
 		return err
 	}
 
+	// Pages show the label as a picture; only a file that a person opened or
+	// saved counts as printed.
+	if v.Query("download") != "" || v.Query("open") != "" {
+		v.RecordPrints(id)
+	}
+
 	header := v.Writer.Header()
 	header.Set("ETag", file.ETag)
 	if v.Request.Header.Get("If-None-Match") == file.ETag {
@@ -329,6 +343,9 @@ func printLabel(v *site.Visit) error {
 		}
 	case page.HasPDF():
 		allowFrames(v.Writer.Header())
+	}
+	if page.HasPDF() {
+		v.RecordPrints(page.ID)
 	}
 	return v.Show(http.StatusOK, printPage(v.Frame("Print", "shipments"), page))
 }

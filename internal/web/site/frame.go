@@ -100,6 +100,8 @@ var toasts = map[string]string{
 	"handed-over": "Handed over. Print the form for the driver.",
 	"advanced":    "Parcel advanced.",
 
+	"nothing-selected": "Select at least one shipment first.",
+
 	"pickup-booked":    "Pickup booked.",
 	"pickup-pending":   "The carrier has not confirmed the pickup yet.",
 	"pickup-cancelled": "Pickup cancelled.",
