@@ -118,6 +118,12 @@ func (c *town) belongings() {
 		OrderID: "N-hand-over", Carrier: "usps", Destination: recipients[0], Parcel: &client.Parcel{Weight: 2},
 	})
 	c.must(err)
+	voided, err := c.api.CreateShipment(c.Context(), client.ShipmentRequest{
+		OrderID: "N-bulk", Destination: recipients[1], Parcel: &client.Parcel{Weight: 2},
+	})
+	c.must(err)
+	c.send(c.home+"/bulk/void", url.Values{"id": {voided.ID}, "once": {"town"}}, "", "", nil)
+	c.send(c.home+"/views", url.Values{"name": {"Problems of the week"}, "status": {"exception"}, "days": {"7"}}, "", "", nil)
 	_, err = c.api.CloseManifest(c.Context(), client.ManifestRequest{Carrier: "usps"})
 	c.must(err)
 	for _, box := range [][4]string{{"Small carton", "8", "6", "4"}, {"Shoe box", "13", "8", "5"}, {"Poster tube", "25", "4", "4"}} {

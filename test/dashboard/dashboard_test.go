@@ -85,7 +85,7 @@ func TestEveryPageIsQuick(t *testing.T) {
 // limitOf is what is promised of a page. A file of a batch's labels is made
 // when it is asked for: it may take as long as its labels one by one.
 func limitOf(page string) time.Duration {
-	if strings.Contains(page, "/batches/{id}/labels.") {
+	if strings.Contains(page, "/batches/{id}/labels.") || strings.Contains(page, "/batches/{id}/packing-slips.") {
 		return batchLabels * limit
 	}
 	return limit

@@ -165,6 +165,8 @@ func (s *stand) work() {
 	}
 	s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"D1","origin":%s,"destination":%s,"parcel":{"weight":2},"customs":%s,"carrier":"ups"}`, origin, abroad, customs))
 	s.call(http.MethodPost, "/v1/manifests", `{"carrier":"ups"}`)
+	s.post(s.home+"/bulk/void", "all", "1", "order", "B0", "once", "stand")
+	s.post(s.home+"/views", "name", "Problems of the week", "status", "exception", "days", "7")
 	s.belongings()
 }
 
