@@ -235,12 +235,26 @@ func newError(got answer) *Error {
 		e.RequestID = got.header.Get("Request-Id")
 	}
 
-	// HTTP allows a number of seconds or a date.
-	after := got.header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil {
-		e.RetryAfter = max(time.Until(at), 0)
-	}
+	e.RetryAfter = parseRetryAfter(got.header)
 	return e
+}
+
+// parseRetryAfter reads how long to wait: HTTP allows a number of seconds or a
+// date.
+func parseRetryAfter(header http.Header) time.Duration {
+	after := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(after)
+	if err != nil {
+		return 0
+	}
+
+	// A date is read against the sender's clock, which may differ from ours.
+	now := time.Now()
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
+	return max(at.Sub(now), 0)
 }

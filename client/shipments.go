@@ -27,6 +27,28 @@ func (c *Client) CreateShipment(ctx context.Context, in ShipmentRequest, options
 	return out, err
 }
 
+// CreateShipmentAndWait buys a label and waits until it is there or has failed:
+// if the carrier has not answered yet, it asks for the outcome after every. It
+// ends with ctx, and then returns the shipment as it was last seen too.
+func (c *Client) CreateShipmentAndWait(ctx context.Context, in ShipmentRequest, every time.Duration, options ...CallOption) (Shipment, error) {
+	shipment, err := c.CreateShipment(ctx, in, options...)
+	for err == nil && shipment.LabelStatus == "pending" {
+		timer := time.NewTimer(max(every, 10*time.Millisecond))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return shipment, context.Cause(ctx)
+		case <-timer.C:
+		}
+
+		var now Shipment
+		if now, err = c.Shipment(ctx, shipment.ID); err == nil {
+			shipment = now
+		}
+	}
+	return shipment, err
+}
+
 // Shipment returns a shipment as it is now.
 func (c *Client) Shipment(ctx context.Context, id string) (Shipment, error) {
 	var out Shipment
