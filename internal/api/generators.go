@@ -60,8 +60,13 @@ func (g generators) dropNull(keep map[string]bool) {
 		if properties == nil {
 			continue
 		}
+		required := schema.value.(*object).list("required")
 		for i, p := range properties.members {
-			properties.members[i].value = withoutNull(p.value.(*object))
+			// A member that is always there, such as nextCursor, says something by
+			// being null.
+			if !slices.Contains(required, any(p.name)) {
+				properties.members[i].value = withoutNull(p.value.(*object))
+			}
 		}
 	}
 }
