@@ -18,7 +18,7 @@ STEP := scripts/step
 # Runs a command with DATABASE_URL set: the caller's own, or a private cluster's.
 WITH_DB := scripts/postgres run
 
-.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release release-check carrier generate install-tools clean
+.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release release-check sdks carrier generate install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ release: ## archives, packages, image, SBOM, checksums and signature into dist/;
 
 release-check: ## release checks in addition to make check: files of a release, the image, clients, key services, an upgrade
 	@scripts/release-check
+
+sdks: ## build the packages of the TypeScript and Python libraries into dist/; needs node, npm and python3
+	@scripts/sdks
 
 carrier: ## write the skeleton of a carrier's driver: NAME=acme TITLE="Acme Parcel"
 	@go -C tools run ./carrier -name "$(NAME)" -title "$(TITLE)" -into ..
