@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func (d *document) operation(base, method, path string, op *object) httpkit.Refe
 		example, _ = media.get("example").(*object)
 	}
 	out.Curl = curl(base, method, path, rt.purchase, example)
+	out.Samples = d.samples(base, method, path, op, example)
 
 	for _, m := range op.child("responses").members {
 		if status, _ := strconv.Atoi(m.name); status < http.StatusBadRequest {
@@ -186,28 +188,43 @@ func constraints(schema *object) string {
 	return strings.Join(out, ", ")
 }
 
-// curl renders the operation as a command line.
-func curl(base, method, path string, keyed bool, body *object) string {
-	path = strings.NewReplacer(
-		"{id}", string(exampleShipment),
-		"{shipment_id}", string(exampleShipment),
-		"{trackingNumber}", exampleNumber,
-		"{version}", "3",
-		"{name}", "ups-2026",
-		"{number}", "1",
-	).Replace(path)
+var pathParameter = regexp.MustCompile(`\{\w+\}`)
+
+// examplePath fills the parameters of a path with examples.
+func examplePath(path string) string {
+	return pathParameter.ReplaceAllStringFunc(path, func(name string) string {
+		return exampleOf(path, strings.Trim(name, "{}"))
+	})
+}
+
+// exampleOf returns an example of a parameter of a path.
+func exampleOf(path, name string) string {
+	switch name {
+	case "trackingNumber":
+		return exampleNumber
+	case "version":
+		return "3"
+	case "name":
+		return "ups-2026"
+	case "number":
+		return "1"
+	}
 
 	// {id} is the id of a shipment except under these paths.
-	if strings.HasPrefix(path, "/v1/trackers/") {
-		path = "/v1/trackers/" + string(exampleTracker)
+	switch {
+	case strings.HasPrefix(path, "/v1/trackers/"):
+		return string(exampleTracker)
+	case strings.HasPrefix(path, "/v1/batches/"):
+		return string(exampleBatch)
+	case strings.HasPrefix(path, "/v1/webhooks/"):
+		return string(exampleEndpoint)
 	}
-	if strings.HasPrefix(path, "/v1/batches/") {
-		path = strings.Replace(path, string(exampleShipment), string(exampleBatch), 1)
-	}
-	if strings.HasPrefix(path, "/v1/webhooks/") {
-		path = strings.Replace(path, string(exampleShipment), string(exampleEndpoint), 1)
-	}
+	return string(exampleShipment)
+}
 
+// curl renders the operation as a command line.
+func curl(base, method, path string, keyed bool, body *object) string {
+	path = examplePath(path)
 	lines := []string{"curl " + base + path, `-H "Authorization: Bearer $WAYBILL_KEY"`}
 	if method != http.MethodGet {
 		lines[0] = "curl -X " + method + " " + base + path

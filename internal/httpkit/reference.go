@@ -23,8 +23,16 @@ type ReferenceOperation struct {
 	Body         []ReferenceField
 	BodyRequired bool
 	Curl         string // a command line; the key in it is $WAYBILL_KEY
+	Samples      []ReferenceSample
 	Answers      []ReferenceAnswer
 	Errors       []ReferenceFailure
+}
+
+// A ReferenceSample is the request of an operation with a client library; the key
+// comes from the environment.
+type ReferenceSample struct {
+	Language string
+	Code     string
 }
 
 // A ReferenceAnswer is an answer of an operation that is not an error.
