@@ -12,7 +12,7 @@ import (
 )
 
 // Scopes are what a key can be allowed to do.
-var Scopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "webhooks", "events", "carriers", "routing", "privacy", "*"}
+var Scopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "webhooks", "events", "carriers", "routing", "locations", "privacy", "*"}
 
 // Settings are what can be set of an account; nil leaves a setting as it is.
 type Settings struct {

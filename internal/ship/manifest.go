@@ -25,7 +25,8 @@ func ParseManifestID(s string) (ManifestID, bool) {
 // A ManifestOrder lists labels that are handed over to a carrier together. It
 // never changes after the manifest is created.
 type ManifestOrder struct {
-	Address  Address         `json:"address"` // that the parcels leave from
+	Address  Address         `json:"address"`           // that the parcels leave from
+	Location OrderLocation   `json:"location,omitzero"` // that the address is of; zero for none
 	ShipDate Date            `json:"shipDate"`
 	Labels   []ManifestLabel `json:"labels"`
 }

@@ -129,23 +129,28 @@ func (c *checker) date(pointer string, d Date) bool {
 }
 
 // origin sets the order's origin: its own, else the account's, else, in test
-// mode, a sample.
+// mode, a sample. A location that is named must have been found before.
 func (c *checker) origin(o *Order, n Normalizing) {
 	switch {
 	case o.Origin != (Address{}):
 		origin, invalid := o.Origin.Normalize("/origin")
 		o.Origin = origin
 		c.add(invalid...)
+	case o.Location.ID != "":
+	case n.Account.Location != nil:
+		o.LeaveFrom(*n.Account.Location)
 	default:
 		o.Origin = DefaultOrigin(n.Tenant, n.Account)
 	}
 }
 
-// DefaultOrigin is where parcels come from if a client does not say: the
-// account's default location, else, in test mode, a sample. In live mode the zero
-// address is none.
+// DefaultOrigin is where parcels come from if a client does not say: the tenant's
+// default location, else the account's sender address, else, in test mode, a
+// sample. In live mode the zero address is none.
 func DefaultOrigin(t Tenant, a Account) Address {
 	switch {
+	case a.Location != nil:
+		return a.Location.Address
 	case a.Origin != nil:
 		return *a.Origin
 	case !t.Livemode:

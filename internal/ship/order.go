@@ -8,6 +8,7 @@ type Order struct {
 	OrderID     string            `json:"orderId"`
 	Reference   string            `json:"reference,omitempty"`
 	Origin      Address           `json:"origin"`
+	Location    OrderLocation     `json:"location,omitzero"` // that it leaves from; zero for an address of its own
 	Destination Address           `json:"destination"`
 	Parcels     []Parcel          `json:"parcels"`
 	ShipDate    Date              `json:"shipDate,omitzero"`

@@ -27,6 +27,8 @@ func ParsePickupID(s string) (PickupID, bool) {
 type PickupOrder struct {
 	// Address is where the parcels are. Its name and phone are the contact's.
 	Address Address `json:"address"`
+	// Location is the one that the address is of; zero for none.
+	Location OrderLocation `json:"location,omitzero"`
 	// Window has the offset of the place: carriers are sent its wall time.
 	Window       TimeWindow      `json:"window"`
 	Parcels      []PickupParcels `json:"parcels"`

@@ -32,7 +32,11 @@ func (t Tenant) Compare(other Tenant) int {
 type Account struct {
 	ID       AccountID
 	Name     string
-	Origin   *Address // default location; nil when none is set
+	Origin   *Address // default sender address; nil when none is set
 	Units    Units
 	Currency string // the currency quoted first
+
+	// Location is the default location of the tenant that the account was read
+	// for; nil if there is none. Its address comes before Origin.
+	Location *Location
 }

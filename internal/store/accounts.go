@@ -81,6 +81,26 @@ func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, e
 	return account, err
 }
 
+const sqlAccountIn = `
+SELECT ` + accountColumns + `, ` + locationColumns + `
+FROM accounts a ` + joinDefaultLocation + `$2
+WHERE a.id = $1`
+
+// AccountIn is Account with the default location of the mode.
+func (s *Store) AccountIn(ctx context.Context, t ship.Tenant) (ship.Account, error) {
+	var account ship.Account
+	var location locationRow
+	targets := append(accountTargets(&account), location.targets()...)
+	if err := s.sys.QueryRow(ctx, sqlAccountIn, t.Account, t.Livemode).Scan(targets...); err != nil {
+		if ship.KindOf(explain(err)) == ship.NotFound {
+			return ship.Account{}, ship.Errorf(ship.NotFound, "no such account")
+		}
+		return ship.Account{}, explain(err)
+	}
+	account.Location = location.read()
+	return account, nil
+}
+
 const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a ORDER BY a.id`
 
 // Accounts lists all accounts of this cell.

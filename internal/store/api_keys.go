@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,19 +75,22 @@ const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.
   coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, '')`
 
 const sqlKeyByHash = `
-SELECT ` + keyColumns + `, ` + accountColumns + `
-FROM api_keys k JOIN accounts a ON a.id = k.account_id
+SELECT ` + keyColumns + `, ` + accountColumns + `, ` + locationColumns + `
+FROM api_keys k JOIN accounts a ON a.id = k.account_id ` + joinDefaultLocation + `k.livemode
 WHERE k.key_hash = $1`
 
-// KeyByHash returns a key and its account; ship.NotFound if there is none.
+// KeyByHash returns a key and its account, with the default location of the key's
+// mode; ship.NotFound if there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (KeyRow, ship.Account, error) {
 	var key keyRow
 	var account ship.Account
-	targets := append(key.targets(), accountTargets(&account)...)
+	var location locationRow
+	targets := slices.Concat(key.targets(), accountTargets(&account), location.targets())
 	if err := s.sys.QueryRow(ctx, sqlKeyByHash, hash[:]).Scan(targets...); err != nil {
 		return KeyRow{}, ship.Account{}, explain(err)
 	}
 
+	account.Location = location.read()
 	found := key.read()
 	found.Hash = hash
 	return found, account, nil

@@ -199,6 +199,9 @@ func fillErasures(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 
 func fillHandover(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
 	t.Helper()
+	if err := f.AddLocation(t.Context(), tenant, ship.Location{ID: ship.NewLocationID(7, now()), Name: "Reno"}); err != nil {
+		t.Fatal(err)
+	}
 	pickup := store.Pickup{ID: ship.NewPickupID(7, now()), Tenant: tenant, Carrier: "ups", PlaceHash: []byte{1}}
 	pickup.Order.Window = ship.TimeWindow{ReadyAt: now(), CloseAt: now()}
 	if err := f.AddPickup(t.Context(), pickup); err != nil {

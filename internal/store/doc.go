@@ -9,7 +9,7 @@
 //     (how values are passed and read), migrate.go, logins.go, partitions.go,
 //     instance.go, inspection.go, vitals.go and invariants.go (diagnostics),
 //     jobs.go (the queue).
-//   - Accounts and people: accounts.go, account_logos.go, api_keys.go,
+//   - Accounts and people: accounts.go, account_logos.go, locations.go, api_keys.go,
 //     connections.go, carrier_plugins.go, sealed_secrets.go, members.go, people.go, invitations.go,
 //     passkeys.go, sessions.go, sign_in_policies.go, sign_in_ceremonies.go,
 //     sign_in_throttles.go, audit.go, audited_changes.go, audit_chain.go and

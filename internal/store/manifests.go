@@ -47,9 +47,9 @@ ON CONFLICT DO NOTHING
 RETURNING shipment_id`
 
 const sqlAddManifest = `
-INSERT INTO manifests (account_id, livemode, id, carrier, connection_id, scope, ship_date, state, request, excluded,
+INSERT INTO manifests (account_id, livemode, id, carrier, connection_id, scope, ship_date, state, request, location, excluded,
   shipment_count, idempotency_key, closed_at)
-VALUES (@account, @livemode, @id, @carrier, @connection, @scope, @day, @state, @request, @excluded,
+VALUES (@account, @livemode, @id, @carrier, @connection, @scope, @day, @state, @request, @location, @excluded,
   @count, @key, CASE WHEN @state = 'succeeded' THEN now() END)
 ON CONFLICT DO NOTHING`
 
@@ -104,6 +104,10 @@ func (s *Store) insertManifest(ctx context.Context, m Manifest) error {
 	if err != nil {
 		return err
 	}
+	var location *ship.OrderLocation // NULL for an address of its own
+	if m.Order.Location.ID != "" {
+		location = &m.Order.Location
+	}
 	return s.guarded(ctx, m.Tenant, sqlAddManifest, tenantArgs(m.Tenant, m.ID, pgx.NamedArgs{
 		"carrier":    m.Carrier,
 		"connection": null(m.Connection),
@@ -111,6 +115,7 @@ func (s *Store) insertManifest(ctx context.Context, m Manifest) error {
 		"day":        m.Order.ShipDate.Time(),
 		"state":      string(m.State),
 		"request":    request,
+		"location":   location,
 		"excluded":   excluded,
 		"count":      m.Count,
 		"key":        null(m.Key),
@@ -133,7 +138,7 @@ const (
 	manifestFacts = `carrier, connection_id, scope, ship_date, shipment_count, coalesce(number, ''), closed_at, ` + effectColumns
 
 	manifestColumns       = `id, request, excluded, ` + manifestFacts
-	listedManifestColumns = `id, '{}'::json, '[]'::json, ` + manifestFacts
+	listedManifestColumns = `id, json_build_object('location', coalesce(location, '{}'::json)), '[]'::json, ` + manifestFacts
 )
 
 const sqlManifest = `

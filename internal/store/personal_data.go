@@ -75,7 +75,7 @@ var PersonalData = []PersonalColumns{
 
 	{"pickups", []string{"request", "booking", "error_message"}, DataAccount, "the account's own place and contact; what the carrier confirmed"},
 	{"pickups", []string{"carrier", "place_hash", "state", "error_code"}, DataNone, "a hash of the place"},
-	{"manifests", []string{"request", "excluded", "error_message"}, DataAccount, "the account's own address; tracking numbers"},
+	{"manifests", []string{"request", "location", "excluded", "error_message"}, DataAccount, "the account's own address; tracking numbers"},
 	{"manifests", []string{"carrier", "scope", "state", "number", "idempotency_key", "error_code"}, DataIdentifier, "numbers of carriers and keys of clients"},
 	{"manifest_documents", []string{"data"}, DataAccount, "forms of carriers: the account's own address, counts and numbers"},
 	{"manifest_documents", []string{"type", "format"}, DataNone, ""},
@@ -85,6 +85,7 @@ var PersonalData = []PersonalColumns{
 	{"boxes", []string{"name", "unit"}, DataAccount, ""},
 	{"saved_views", []string{"name", "filter"}, DataAccount, "filters without search words"},
 	{"column_mappings", []string{"header_hash", "mapping"}, DataAccount, "a hash of the titles of a file, and fields of ours"},
+	{"locations", []string{"name", "address", "contact", "cutoff_times"}, DataAccount, "the account's own places and their contacts"},
 	{"connections", []string{"carrier", "name", "wrapped_key", "encrypted_credentials", "public_fields", "check_result"}, DataAccount, "credentials are encrypted"},
 	{"rate_sheets", []string{"name", "carrier", "csv"}, DataAccount, ""},
 	{"rule_books", []string{"book", "note"}, DataAccount, ""},
