@@ -18,7 +18,7 @@ import (
 func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, addresses *addresscheck.Service, quotes *quoting.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
 		Store:     st,
-		Account:   accounts.Account,
+		Account:   accounts.AccountIn,
 		Retention: min(cfg.BatchesFor, cfg.ShipmentsFor),
 		Log:       log,
 

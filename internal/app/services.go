@@ -177,6 +177,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		QuoteLife:      cfg.QuoteCache,
 		QuoteLifeToBuy: cfg.QuoteCacheToBuy,
 		Policy:         routingPolicy(rules),
+		Location:       accounts.Location,
 	})
 	addresses := addresscheck.New(addresscheck.Config{
 		Store:    st,
@@ -218,7 +219,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		handover:  handovers,
 		quoting:   quotes,
 		addresses: addresses,
-		inquiry:   inquiry.New(sellers),
+		inquiry:   inquiry.New(sellers, quotes.Locate),
 		shipping:  buying,
 		rules:     rules,
 		journal:   records,

@@ -76,7 +76,7 @@ type Request struct {
 type Config struct {
 	Store *store.Store
 	// Account returns the account that the orders belong to.
-	Account func(context.Context, ship.AccountID) (ship.Account, error)
+	Account func(context.Context, ship.Tenant) (ship.Account, error)
 	// Carriers returns the carriers that a line can name.
 	Carriers func(context.Context, ship.Tenant) ([]Carrier, error)
 	// Quote returns the offer of the carrier that the line names, else the one

@@ -6,6 +6,7 @@ package handover
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,8 +90,22 @@ type Seller struct {
 	Carrier    string
 }
 
-// seller returns the carrier account that a request means.
-func (s *Service) seller(ctx context.Context, t ship.Tenant, named Seller) (*carrier.Carrier, error) {
+// location returns a location that a request names; the zero location if it names
+// none.
+func (s *Service) location(ctx context.Context, t ship.Tenant, id ship.LocationID) (ship.Location, error) {
+	if id == "" {
+		return ship.Location{}, nil
+	}
+	location, err := s.Store.Location(ctx, t, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return location, ship.UnknownLocation("/address/locationId")
+	}
+	return location, err
+}
+
+// seller returns the carrier account that a request means. Of several accounts of a
+// carrier, it is the one that the location uses.
+func (s *Service) seller(ctx context.Context, t ship.Tenant, named Seller, from ship.Location) (*carrier.Carrier, error) {
 	list, err := s.Accounts.List(ctx, t)
 	if err != nil {
 		return nil, err
@@ -102,6 +117,10 @@ func (s *Service) seller(ctx context.Context, t ship.Tenant, named Seller) (*car
 		if isNamed && (named.Connection == "" || c.Connection == named.Connection) {
 			found = append(found, c)
 		}
+	}
+
+	if len(found) > 1 && len(from.Connections) > 0 {
+		found = slices.DeleteFunc(found, func(c *carrier.Carrier) bool { return !slices.Contains(from.Connections, c.Connection) })
 	}
 
 	switch {

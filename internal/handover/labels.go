@@ -28,10 +28,14 @@ type picked struct {
 
 // pickLabels chooses the labels of a manifest: those that the client names, or
 // all of the last days that are not handed over yet.
-func (s *Service) pickLabels(ctx context.Context, in ManifestInput, c *carrier.Carrier) (picked, error) {
+func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Location, c *carrier.Carrier) (picked, error) {
 	p := picked{order: ship.ManifestOrder{ShipDate: in.ShipDate}}
 	if p.order.ShipDate == "" {
 		p.order.ShipDate = ship.DateOf(s.now())
+	}
+	if from.ID != "" {
+		p.order.Address = from.Address
+		p.order.Location = ship.OrderLocation{ID: from.ID, Name: from.Name}
 	}
 	if in.Address != (ship.Address{}) {
 		address, wrong := in.Address.Normalize("/address")
@@ -132,7 +136,7 @@ func trimmed(shipment ship.Shipment) ship.Shipment {
 	return ship.Shipment{
 		ID:     shipment.ID,
 		State:  shipment.State,
-		Order:  ship.Order{Origin: shipment.Order.Origin},
+		Order:  ship.Order{Origin: shipment.Order.Origin, Location: shipment.Order.Location},
 		Tenant: shipment.Tenant,
 		Purchase: ship.Purchase{
 			Service:        shipment.Purchase.Service,
@@ -236,10 +240,12 @@ func (p *picked) add(list []ship.Shipment, coversDay bool, usual ship.Address) {
 		return
 	}
 	if p.order.Address == (ship.Address{}) {
-		p.order.Address = list[len(list)-1].Order.Origin
+		order := list[len(list)-1].Order
 		if i := slices.IndexFunc(list, func(s ship.Shipment) bool { return placeOf(s.Order.Origin) == placeOf(usual) }); i >= 0 {
-			p.order.Address = list[i].Order.Origin
+			order = list[i].Order
 		}
+		p.order.Address = order.Origin
+		p.order.Location = order.Location
 	}
 
 	place := placeOf(p.order.Address)

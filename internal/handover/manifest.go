@@ -18,6 +18,7 @@ type ManifestInput struct {
 	ShipDate  ship.Date         // empty means today
 	Shipments []ship.ShipmentID // empty means all that are not on a manifest
 	Address   ship.Address      // that the parcels leave from; zero means where most of them do
+	Location  ship.LocationID   // used instead of an address; empty for none
 	Key       string            // the client's idempotency key; empty for none
 }
 
@@ -46,11 +47,15 @@ func (s *Service) CloseManifest(ctx context.Context, in ManifestInput) (ClosedMa
 		}
 	}
 
-	c, err := s.seller(ctx, in.Tenant, in.Seller)
+	from, err := s.location(ctx, in.Tenant, in.Location)
 	if err != nil {
 		return ClosedManifest{}, err
 	}
-	picked, err := s.pickLabels(ctx, in, c)
+	c, err := s.seller(ctx, in.Tenant, in.Seller, from)
+	if err != nil {
+		return ClosedManifest{}, err
+	}
+	picked, err := s.pickLabels(ctx, in, from, c)
 	if err != nil {
 		return ClosedManifest{}, err
 	}

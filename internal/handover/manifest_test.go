@@ -269,11 +269,11 @@ func TestAManifestSurvivesADeathAtEveryStep(t *testing.T) {
 					b := newBench(t)
 					shipment := b.buy(name)
 					in := b.manifest(name)
-					c, err := b.seller(t.Context(), b.tenant, in.Seller)
+					c, err := b.seller(t.Context(), b.tenant, in.Seller, ship.Location{})
 					if err != nil {
 						t.Fatal(err)
 					}
-					picked, err := b.pickLabels(t.Context(), in, c)
+					picked, err := b.pickLabels(t.Context(), in, ship.Location{}, c)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -21,6 +21,7 @@ type PickupInput struct {
 	// Address is where the parcels are; zero means the origin of the shipments,
 	// or the account's.
 	Address      ship.Address
+	Location     ship.LocationID // used instead of an address; empty for none
 	Window       ship.TimeWindow
 	Shipments    []ship.ShipmentID // that are collected, or
 	Parcels      int               // how many parcels are
@@ -40,14 +41,18 @@ const MaxPickupParcels = 10_000
 // BookPickup asks a carrier to collect parcels. There is one pickup of a carrier
 // account, a place and a day: asked for again, it is returned as it is.
 func (s *Service) BookPickup(ctx context.Context, in PickupInput) (BookedPickup, error) {
-	c, err := s.seller(ctx, in.Tenant, in.Seller)
+	from, err := s.location(ctx, in.Tenant, in.Location)
+	if err != nil {
+		return BookedPickup{}, err
+	}
+	c, err := s.seller(ctx, in.Tenant, in.Seller, from)
 	if err != nil {
 		return BookedPickup{}, err
 	}
 	if !slices.Contains(c.Abilities(), "pickups") {
 		return BookedPickup{}, ship.Coded(ship.Conflict, "pickup_not_supported", "%s does not take bookings of pickups; it comes on its regular days, or parcels are dropped off", c.Spec().Title)
 	}
-	order, err := s.pickupOrder(ctx, in, c)
+	order, err := s.pickupOrder(ctx, in, from, c)
 	if err != nil {
 		return BookedPickup{}, err
 	}
@@ -106,12 +111,16 @@ func (s *Service) booked(ctx context.Context, pickup store.Pickup, r *run, verdi
 }
 
 // pickupOrder checks what is asked for and completes it.
-func (s *Service) pickupOrder(ctx context.Context, in PickupInput, c *carrier.Carrier) (ship.PickupOrder, error) {
+func (s *Service) pickupOrder(ctx context.Context, in PickupInput, from ship.Location, c *carrier.Carrier) (ship.PickupOrder, error) {
 	order := ship.PickupOrder{
 		Address:      in.Address,
 		Window:       in.Window,
 		WeightGrams:  in.WeightGrams,
 		Instructions: in.Instructions,
+	}
+	if from.ID != "" {
+		order.Address = from.PickupAddress()
+		order.Location = ship.OrderLocation{ID: from.ID, Name: from.Name}
 	}
 
 	switch {
@@ -128,6 +137,10 @@ func (s *Service) pickupOrder(ctx context.Context, in PickupInput, c *carrier.Ca
 		return order, invalid("/parcels", "too_large", "must be at most "+strconv.Itoa(MaxPickupParcels))
 	}
 
+	if usual := in.Account.Location; usual != nil && order.Address == (ship.Address{}) {
+		order.Address = usual.PickupAddress()
+		order.Location = ship.OrderLocation{ID: usual.ID, Name: usual.Name}
+	}
 	if order.Address == (ship.Address{}) {
 		order.Address = ship.DefaultOrigin(in.Tenant, in.Account)
 	}
@@ -184,6 +197,7 @@ func (s *Service) addShipments(ctx context.Context, in PickupInput, c *carrier.C
 
 		if order.Address == (ship.Address{}) {
 			order.Address = shipment.Order.Origin
+			order.Location = shipment.Order.Location
 		}
 		for _, parcel := range shipment.Order.Parcels {
 			grams += parcel.WeightGrams

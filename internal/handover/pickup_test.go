@@ -132,7 +132,7 @@ func TestAPickupSurvivesADeathAtEveryStep(t *testing.T) {
 func (b *bench) newPickup(t *testing.T, name string) (store.Pickup, *carrier.Carrier) {
 	t.Helper()
 	in := b.pickup(name)
-	c, err := b.seller(t.Context(), b.tenant, in.Seller)
+	c, err := b.seller(t.Context(), b.tenant, in.Seller, ship.Location{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // A Group is labels of one carrier account that leave from one place and are not
@@ -13,9 +14,11 @@ import (
 type Group struct {
 	Seller
 	Address      ship.Address
+	Location     ship.Location // that they leave from, as it is now; zero for an address of its own
 	Shipments    []ship.ShipmentID
 	Pieces       int
 	HasManifest  bool // the carrier closes manifests; otherwise a hand-over sheet is printed
+	CoversDay    bool // the carrier closes all labels of a day together, from whatever place
 	TakesPickups bool
 }
 
@@ -35,7 +38,46 @@ func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 		}
 		groups = append(groups, groupByPlace(open, c)...)
 	}
+	if len(groups) == 0 {
+		return nil, nil
+	}
+
+	locations, err := s.Store.Locations(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for i := range groups {
+		groups[i].findLocation(locations)
+	}
 	return groups, nil
+}
+
+// findLocation adds what is known of the location now. Its address counts: one that
+// has moved does not collect parcels at the old place.
+func (g *Group) findLocation(locations []ship.Location) {
+	for _, location := range locations {
+		if placeOf(location.Address) != placeOf(g.Address) {
+			continue
+		}
+		isNamed := location.ID == g.Location.ID
+		if isNamed || !g.IsAtLocation() {
+			g.Location = location
+		}
+		if isNamed {
+			return
+		}
+	}
+}
+
+// IsAtLocation reports whether the parcels are where their location is now.
+func (g Group) IsAtLocation() bool { return g.Location.Address != (ship.Address{}) }
+
+// PickupAddress is where a driver collects the parcels, and whom to ask for.
+func (g Group) PickupAddress() ship.Address {
+	if !g.IsAtLocation() {
+		return g.Address
+	}
+	return g.Location.PickupAddress()
 }
 
 // groupByPlace divides labels by where they leave from.
@@ -52,8 +94,13 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 				Seller:       Seller{Connection: c.Connection, Carrier: c.Spec().Name},
 				Address:      shipment.Order.Origin,
 				HasManifest:  c.ManifestScope() != carrier.NoManifest,
+				CoversDay:    scopeOf(c) == store.ManifestDay,
 				TakesPickups: slices.Contains(c.Abilities(), "pickups"),
 			})
+		}
+		if groups[i].Location.ID == "" {
+			from := shipment.Order.Location
+			groups[i].Location = ship.Location{ID: from.ID, Name: from.Name}
 		}
 		groups[i].Shipments = append(groups[i].Shipments, shipment.ID)
 		groups[i].Pieces += max(1, len(shipment.Purchase.Pieces))

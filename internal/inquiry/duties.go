@@ -34,6 +34,9 @@ type Duties struct {
 // Duties asks the tenant's carriers what customs will ask for an order. The
 // destination need not be a whole address.
 func (s *Service) Duties(ctx context.Context, in DutiesInput) (Duties, error) {
+	if err := s.locate(ctx, in.Tenant, &in.Order); err != nil {
+		return Duties{}, err
+	}
 	order, err := in.Order.Normalize(ship.Normalizing{
 		Tenant:    in.Tenant,
 		Account:   in.Account,

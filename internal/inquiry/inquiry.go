@@ -16,10 +16,16 @@ import (
 // Service asks carriers.
 type Service struct {
 	accounts carrier.Accounts
+	locate   Locate
 }
 
+// Locate gives an order that names a location the address of it.
+type Locate func(context.Context, ship.Tenant, *ship.Order) error
+
 // New returns a service that asks the carriers of the accounts.
-func New(accounts carrier.Accounts) *Service { return &Service{accounts: accounts} }
+func New(accounts carrier.Accounts, locate Locate) *Service {
+	return &Service{accounts: accounts, locate: locate}
+}
 
 // A Failure is a carrier that did not answer.
 type Failure struct {

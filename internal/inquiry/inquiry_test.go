@@ -53,7 +53,7 @@ func serviceOf(t *testing.T, drivers map[string]carrier.Driver, names ...string)
 		}
 		list = append(list, c)
 	}
-	return inquiry.New(carrier.Accounts{Simulated: list})
+	return inquiry.New(carrier.Accounts{Simulated: list}, func(context.Context, ship.Tenant, *ship.Order) error { return nil })
 }
 
 func pointsAt(metres ...int64) func(context.Context, ship.PointQuery) ([]ship.ServicePoint, error) {

@@ -32,6 +32,9 @@ type DryRun struct {
 // DryRun asks the carriers for an order and lets the rules choose. It buys nothing
 // and writes nothing.
 func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
+	if err := s.Locate(ctx, in.Tenant, &in.Order); err != nil {
+		return DryRun{}, err
+	}
 	now := time.Now().UTC()
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: now})
 	if err != nil {
@@ -90,6 +93,9 @@ func (s *Service) Offer(ctx context.Context, in DryRunInput) (ship.Rate, error) 
 }
 
 func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (ship.Rate, error) {
+	if err := s.Locate(ctx, in.Tenant, &in.Order); err != nil {
+		return ship.Rate{}, err
+	}
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
 	if err != nil {
 		return ship.Rate{}, err

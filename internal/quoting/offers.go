@@ -2,6 +2,7 @@ package quoting
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -87,6 +88,9 @@ func (s *Service) offerQuoted(policy Policy, in Request) (Offers, error) {
 	if err := in.agreesWith(rate); err != nil {
 		return Offers{}, err
 	}
+	if from := in.Order.Location; len(from.Connections) > 0 && !slices.Contains(from.Connections, rate.Connection) {
+		return Offers{}, notUsedFrom(from, "/rateId")
+	}
 
 	return Offers{
 		Order: in.Order,
@@ -110,7 +114,7 @@ func (s *Service) offersNamed(ctx context.Context, policy Policy, in Request) (O
 		services = []string{in.Service}
 	}
 
-	asked, err := s.carriersFor(ctx, in.Tenant, names, "/carrier", in.Connection)
+	asked, err := s.carriersFor(ctx, in.Tenant, in.Order.Location, names, "/carrier", in.Connection)
 	if err != nil {
 		return Offers{}, err
 	}
@@ -165,7 +169,7 @@ type decision struct {
 func (s *Service) decide(
 	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, parcel carrier.OneParcel,
 ) (decision, error) {
-	asked, err := s.carriersFor(ctx, t, nil, "", "")
+	asked, err := s.carriersFor(ctx, t, wanted.Order.Location, nil, "", "")
 	if err != nil {
 		return decision{input: wanted}, err
 	}

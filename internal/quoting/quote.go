@@ -20,6 +20,9 @@ const rateLife = 24 * time.Hour
 // quote; only when all fail is there an error. It writes nothing.
 func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 	now := time.Now().UTC()
+	if err := s.Locate(ctx, in.Tenant, &in.Order); err != nil {
+		return Quotes{}, err
+	}
 	isEstimate := in.MayEstimate && in.Order.Destination.IsPartial()
 	order, err := in.Order.Normalize(ship.Normalizing{
 		Tenant:    in.Tenant,
@@ -37,7 +40,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 		assumed = order.AssumeDestination()
 	}
 
-	carriers, err := s.carriersFor(ctx, in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
+	carriers, err := s.carriersFor(ctx, in.Tenant, order.Location, in.Carriers, "/carriers/%d", in.Connection)
 	if err != nil {
 		return Quotes{}, err
 	}
@@ -101,9 +104,9 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 }
 
 // carriersFor returns the account's carriers that a request allows: the named
-// connection, the named carriers, or all of them. The pointer is where the
-// client wrote the i-th name.
-func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+// connection, the named carriers, or all of those that are used from the location.
+// The pointer is where the client wrote the i-th name.
+func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, from ship.OrderLocation, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
 	connected, err := s.accounts.List(ctx, t)
 	if err != nil {
 		return nil, err
@@ -118,18 +121,23 @@ func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, names []string
 			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
 		}
 	}
-	if len(names) == 0 {
-		return connected, nil
+	connected, err = usedFrom(connected, from, connection)
+	if err != nil || len(names) == 0 {
+		return connected, err
 	}
 
 	var chosen []*carrier.Carrier
 	for i, name := range names {
 		matching := slices.DeleteFunc(slices.Clone(connected), func(c *carrier.Carrier) bool { return c.Spec().Name != name })
 		if len(matching) == 0 {
+			detail := "is not a carrier of this account"
+			if len(from.Connections) > 0 {
+				detail += " that the location " + strconv.Quote(from.Name) + " uses"
+			}
 			return nil, ship.InvalidFields([]ship.FieldError{{
 				Pointer:    strings.ReplaceAll(pointer, "%d", strconv.Itoa(i)),
 				Code:       "unknown_carrier",
-				Detail:     "is not a carrier of this account",
+				Detail:     detail,
 				Suggestion: ship.Nearest(name, namesOf(connected)),
 			}})
 		}

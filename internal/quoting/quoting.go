@@ -19,6 +19,7 @@ type Service struct {
 	signer       seal.Signer
 	softDeadline time.Duration
 	policy       func(context.Context, ship.Tenant) (Policy, error)
+	location     func(context.Context, ship.Tenant, ship.LocationID) (ship.Location, error)
 	cache        quoteCache
 }
 
@@ -43,6 +44,8 @@ type Config struct {
 	// Policy is what the tenant decided about its routing; nil for no tenant
 	// to have decided anything.
 	Policy func(context.Context, ship.Tenant) (Policy, error)
+	// Location returns a location of the tenant; nil for no tenant to have any.
+	Location func(context.Context, ship.Tenant, ship.LocationID) (ship.Location, error)
 }
 
 // DefaultSoftDeadline is that of the contract.
@@ -60,6 +63,11 @@ func New(c Config) *Service {
 		}
 		c.Policy = func(context.Context, ship.Tenant) (Policy, error) { return Policy{Book: cheapest}, nil }
 	}
+	if c.Location == nil {
+		c.Location = func(context.Context, ship.Tenant, ship.LocationID) (ship.Location, error) {
+			return ship.Location{}, ship.Errorf(ship.NotFound, "no such location")
+		}
+	}
 	var lifeToBuy time.Duration
 	if c.QuoteLifeToBuy {
 		lifeToBuy = c.QuoteLife
@@ -70,6 +78,7 @@ func New(c Config) *Service {
 		signer:       seal.NewSigner(c.SigningKey, c.OldSigningKeys...),
 		softDeadline: c.SoftDeadline,
 		policy:       c.Policy,
+		location:     c.Location,
 		cache:        newQuoteCache(c.QuoteLife, lifeToBuy),
 	}
 }

@@ -38,6 +38,8 @@ var placeVariables = []variable{
 		func(s *scope) string { return s.in.Order.Origin.City }),
 	text("origin.zip", 20, "Origin postal code.", `origin.zip == "89502"`,
 		func(s *scope) string { return s.in.Order.Origin.Zip }),
+	text("origin.location", lineSize, "Name of the location that it is sent from, empty for an address of its own.", `origin.location == "Reno warehouse"`,
+		func(s *scope) string { return s.in.Order.Location.Name }),
 }
 
 var parcelVariables = []variable{

@@ -103,6 +103,10 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		return nil, err
 	}
 
+	if err := s.quoting.Locate(ctx, in.Tenant, &in.Order); err != nil {
+		return nil, err
+	}
+
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Now: now})
 	if err != nil {

@@ -32,6 +32,16 @@ func (s *Service) Duplicate(ctx context.Context, t ship.Tenant, id ship.Shipment
 	order := sh.Order
 	order.ShipDate = ""
 	order.DeliverBy = ""
+
+	// A location that was deleted cannot be named again; the address can be used.
+	if order.Location.ID != "" {
+		_, err := s.store.Location(ctx, t, order.Location.ID)
+		if ship.KindOf(err) == ship.NotFound {
+			order.Location = ship.OrderLocation{}
+		} else if err != nil {
+			return ship.Order{}, err
+		}
+	}
 	return order, nil
 }
 

@@ -73,13 +73,53 @@ type Billing struct {
 	Country string `json:"country,omitempty" doc:"Country of the payer's account."`
 }
 
+// Origin is where parcels come from: an address, or a location alone.
+type Origin struct {
+	LocationID  string `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location, if the parcel came from one that still exists."`
+	Name        string `json:"name,omitempty" doc:"Name of the person, or of the contact if company is given."`
+	Company     string `json:"company,omitempty" doc:"Company."`
+	Address1    string `json:"address1,omitempty" doc:"Street and number."`
+	Address2    string `json:"address2,omitempty" doc:"Second line, such as a suite."`
+	Address3    string `json:"address3,omitempty" doc:"Third line."`
+	City        string `json:"city,omitempty" doc:"City or town."`
+	State       string `json:"state,omitempty" doc:"State or province."`
+	Zip         string `json:"zip,omitempty" doc:"Postal code."`
+	Country     string `json:"country,omitempty" doc:"ISO 3166-1 alpha-2 code."`
+	Phone       string `json:"phone,omitempty" doc:"Phone number."`
+	Email       string `json:"email,omitempty" doc:"E-mail address."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party."`
+}
+
+func originOf(order ship.Order) *Origin {
+	if order.Location.ID != "" {
+		return &Origin{LocationID: string(order.Location.ID)}
+	}
+	from := order.Origin
+	return &Origin{
+		Name:        from.Name,
+		Company:     from.Company,
+		Address1:    from.Address1,
+		Address2:    from.Address2,
+		Address3:    from.Address3,
+		City:        from.City,
+		State:       from.State,
+		Zip:         from.Zip,
+		Country:     from.Country,
+		Phone:       from.Phone,
+		Email:       from.Email,
+		Residential: from.Residential,
+		Type:        from.Type,
+	}
+}
+
 // Creation is the body of a POST /v1/shipments that ships an order again.
 type Creation struct {
 	OrderID     string            `json:"orderId" example:"ORD-1001" doc:"The client's order reference."`
 	Destination Address           `json:"destination" doc:"Where the parcel goes."`
 	Parcel      *Parcel           `json:"parcel,omitempty" doc:"The parcel, if there is one."`
 	Parcels     []Parcel          `json:"parcels,omitempty" doc:"The parcels, if there are several."`
-	Origin      *Address          `json:"origin,omitempty" doc:"Where the parcel comes from."`
+	Origin      *Origin           `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account."`
 	LabelFormat string            `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought."`
 	Reference   string            `json:"reference,omitempty" doc:"A reference to print on the label."`
 	IsReturn    bool              `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
@@ -98,6 +138,7 @@ func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 
 	shown := ShipmentOf(shipment, base)
 	shown.Origin = &origin
+	shown.LocationID = string(order.Location.ID)
 	shown.Destination = &destination
 	shown.Parcels = parcelsOf(order.Parcels)
 	shown.Customs = customsOf(order.Customs)
@@ -133,11 +174,10 @@ func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 
 // CreationOf is an order as a client would send it.
 func CreationOf(order ship.Order) Creation {
-	origin := AddressOf(order.Origin)
 	creation := Creation{
 		OrderID:     order.OrderID,
 		Destination: AddressOf(order.Destination),
-		Origin:      &origin,
+		Origin:      originOf(order),
 		LabelFormat: order.LabelFormat,
 		Reference:   order.Reference,
 		IsReturn:    order.IsReturn,

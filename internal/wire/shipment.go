@@ -35,6 +35,7 @@ type Shipment struct {
 	CreatedAt             string            `json:"createdAt" format:"date-time" doc:"When the shipment was created."`
 
 	Origin          *Address `json:"origin,omitempty" doc:"Where the parcel comes from. Not in lists and events."`
+	LocationID      string   `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location that the parcel comes from; origin is a copy of its address at that moment. Not in lists and events."`
 	Destination     *Address `json:"destination,omitempty" doc:"Where the parcel goes. Not in lists and events."`
 	Parcels         []Parcel `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
 	Customs         *Customs `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
