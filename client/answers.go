@@ -100,6 +100,7 @@ type Shipment struct {
 	// lists and events.
 
 	Origin          *Address         `json:"origin"`
+	LocationID      string           `json:"locationId"` // of the origin, if it is a location of the account
 	Destination     *Address         `json:"destination"`
 	Parcels         []Parcel         `json:"parcels"`
 	Customs         *Customs         `json:"customs"`

@@ -26,6 +26,7 @@ type Manifest struct {
 	Carrier       string              `json:"carrier"`
 	ConnectionID  string              `json:"connectionId,omitempty"`
 	ShipDate      string              `json:"shipDate"`
+	LocationID    string              `json:"locationId,omitempty"`
 	Number        string              `json:"number,omitempty"` // the carrier's
 	Documents     []ManifestDocument  `json:"documents"`
 	ShipmentCount int                 `json:"shipmentCount"`

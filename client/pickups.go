@@ -33,6 +33,7 @@ type Pickup struct {
 	Confirmation string       `json:"confirmation,omitempty"` // the carrier's number; empty if it is not known
 	Window       PickupWindow `json:"window"`
 	Address      Address      `json:"address"`
+	LocationID   string       `json:"locationId,omitempty"`
 	Parcels      int          `json:"parcels"`
 	ShipmentIDs  []string     `json:"shipmentIds"`
 	Instructions string       `json:"instructions,omitempty"`

@@ -16,6 +16,10 @@ type Address struct {
 	Email       string `json:"email,omitempty"`
 	Residential *bool  `json:"residential,omitempty"` // nil lets the carrier decide
 	Type        string `json:"type,omitempty"`        // "business", "consumer": what the party is to customs
+
+	// LocationID names a location of the account in place of all other fields,
+	// where a request says what parcels are sent from. See AtLocation.
+	LocationID string `json:"locationId,omitempty"`
 }
 
 // A Parcel is one piece. Empty units are the account's.
@@ -45,7 +49,7 @@ type RatesRequest struct {
 	Destination  Address          `json:"destination"`
 	Parcel       *Parcel          `json:"parcel,omitempty"`
 	Parcels      []Parcel         `json:"parcels,omitempty"`
-	Origin       *Address         `json:"origin,omitempty"` // nil is the account's
+	Origin       *Address         `json:"origin,omitempty"` // nil is the account's; see AtLocation
 	Carriers     []string         `json:"carriers,omitempty"`
 	Services     []string         `json:"services,omitempty"`
 	ConnectionID string           `json:"connectionId,omitempty"`
@@ -62,7 +66,7 @@ type ShipmentRequest struct {
 	Destination      Address           `json:"destination"`
 	Parcel           *Parcel           `json:"parcel,omitempty"`
 	Parcels          []Parcel          `json:"parcels,omitempty"`
-	Origin           *Address          `json:"origin,omitempty"` // nil is the account's
+	Origin           *Address          `json:"origin,omitempty"` // nil is the account's; see AtLocation
 	Carrier          string            `json:"carrier,omitempty"`
 	Service          string            `json:"service,omitempty"`
 	ConnectionID     string            `json:"connectionId,omitempty"`

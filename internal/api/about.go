@@ -74,7 +74,13 @@ var abouts = map[string]string{
 	"getManifest":     "Returns a manifest with its shipments and documents.",
 	"resolveManifest": "Ends the review of a manifest with what a person learned from the carrier. `not_closed` makes it `failed`, and its labels can go on another manifest. The carrier is not called, and the audit log has who resolved it. A manifest that does not need review answers 409 `not_in_review`.",
 	"getManifestPdf":  "Returns a document of a manifest: the carrier's form, or the hand-over sheet. This is the URL in `documents`.",
-	"listCarriers":    "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
+	"createLocation": "Creates a place that the account ships from, with the people, the cut-off times and the carrier accounts of that place. Requests then name it instead of an address: `\"origin\": {\"locationId\": \"loc_...\"}`.\n\n" +
+		"The address is copied to what is bought, so a location can change at any time. With `connections`, only these carrier accounts are quoted and used for parcels that leave from here. Live and test mode have separate locations.",
+	"listLocations":  "Lists all locations of the account in the key's mode, by name.",
+	"getLocation":    "Returns a location.",
+	"changeLocation": "Updates the given fields and leaves the rest unchanged. Shipments, pickups and manifests that exist keep the address that they were made with.",
+	"deleteLocation": "Deletes a location. What was sent from it keeps its address and `locationId`. If it was the default, requests without an origin use the account's sender address again.",
+	"listCarriers":   "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
 	"getRouting": "Returns the rules that choose the carrier if the client names none: the active rules and the draft. Live and test mode have separate rules.\n\n" +
 		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; `routing` of each shipment shows what was chosen, what was excluded and why.",
 	"saveRoutingDraft":    "Saves rules as the draft, replacing the previous one. The rules are validated completely: an invalid condition is rejected with its column and, where possible, a suggested correction. The draft has no effect until it is published.",
@@ -112,6 +118,7 @@ var tags = [][2]string{
 	{"Batches", "Many shipments with one request."},
 	{"Pickups", "Drivers that collect parcels."},
 	{"Manifests", "Labels that are handed over together."},
+	{"Locations", "Places that parcels are sent from."},
 	{"Service points", "Places where parcels are handed in or collected."},
 	{"Tracking", "Status and timeline of parcels."},
 	{"Events", "Log of everything that changed."},

@@ -58,7 +58,7 @@ type bench struct {
 func newBatches(b *bench, c Config) *batch.Service {
 	return batch.New(batch.Config{
 		Store:     b.store,
-		Account:   c.Account.Account,
+		Account:   c.Account.AccountIn,
 		Retention: 24 * time.Hour,
 		Log:       c.Log,
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
@@ -110,7 +110,7 @@ func newBench(t testing.TB) *bench {
 	c.Account = account.New(st)
 	c.Rules = newRules(t, st, carriers)
 	sellers := carrier.Accounts{Simulated: carriers}
-	c.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), Policy: policyOf(c.Rules)})
+	c.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), Policy: policyOf(c.Rules), Location: c.Account.Location})
 	c.Addresses = addresscheck.New(addresscheck.Config{Store: st, Accounts: sellers, Key: []byte(contractSecret), Log: c.Log})
 	c.Shipping = shipping.New(shipping.Config{
 		Store: st, Accounts: sellers, Quoting: c.Quoting, Addresses: c.Addresses, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),

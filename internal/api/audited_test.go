@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests", "locations",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -25,6 +25,7 @@ type auditBench struct {
 	*bench
 	owned *pgx.Conn
 	hook  string // id of the webhook
+	place string // id of the location
 	live  string // a live key
 }
 
@@ -107,6 +108,9 @@ func (b *auditBench) steps() []auditStep {
 		{"importRateSheet", "rate_sheet.imported", "ups-2026", 201, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", sheetExample)},
 		{"changeRetention", "settings.retention_changed", "", 200, "PUT", "/v1/retention", `{"labelDays":30}`},
 		{"createBatch", "batch.requested", "", 202, "POST", "/v1/batches", `{"shipments":[` + specBody + `]}`},
+		{"createLocation", "location.added", "", 201, "POST", "/v1/locations", locationBody("Sparks", "Sparks", "89431", "")},
+		{"changeLocation", "location.changed", b.place, 200, "PATCH", "/v1/locations/" + b.place, `{"default":true}`},
+		{"deleteLocation", "location.removed", b.place, 204, "DELETE", "/v1/locations/" + b.place, ""},
 		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
 		{"resolvePickup", "pickup.resolved", pickup, 200, "POST", "/v1/pickups/" + pickup + "/resolve", `{"outcome":"booked","confirmation":"C1"}`},
@@ -121,6 +125,8 @@ func newAuditBench(t *testing.T) *auditBench {
 	b.owned = storetest.Conn(t, b.store.System().Config().ConnString())
 	made, _ := b.do(http.StatusCreated, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:19999/hook"}`)
 	b.hook = made["id"].(string)
+	made, _ = b.do(http.StatusCreated, "POST", "/v1/locations", locationBody("Reno", "Reno", "89502", ""))
+	b.place = made["id"].(string)
 	b.live = b.newKey(true)
 	b.ship()
 	return b

@@ -94,9 +94,9 @@ func (c *contract) wire(w wiring) {
 	}
 	c.rules = newRules(c, c.store, carriers)
 	sellers := carrier.Accounts{Simulated: carriers}
-	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules)})
+	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules), Location: c.store.Location})
 	w.api.Addresses = addresscheck.New(addresscheck.Config{Store: c.store, Accounts: sellers, Key: []byte(contractSecret), Log: w.api.Log})
-	w.api.Inquiry = inquiry.New(sellers)
+	w.api.Inquiry = inquiry.New(sellers, w.api.Quoting.Locate)
 	c.shipping = shipping.New(shipping.Config{
 		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Addresses: w.api.Addresses, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})

@@ -112,20 +112,35 @@ func (d *document) fields(schema *object) []httpkit.ReferenceField {
 	}
 
 	required := schema.list("required")
-	var either []string
-	for _, choice := range schema.list("oneOf") {
-		either = append(either, fmt.Sprint(choice.(*object).list("required")...))
-	}
+	either, alternative := choicesOf(schema)
 
 	var out []httpkit.ReferenceField
 	for _, m := range properties.members {
 		field := d.field(m.name, m.value.(*object), slices.Contains(required, any(m.name)))
-		if slices.Contains(either, m.name) {
+		if slices.Contains(alternative, m.name) {
+			field.Rules = strings.Trim("required unless "+either[0]+" is given, "+field.Rules, ", ")
+		} else if slices.Contains(either, m.name) && len(either) > 1 {
 			field.Rules = strings.Trim("exactly one of "+strings.Join(either, " and ")+" is required, "+field.Rules, ", ")
 		}
 		out = append(out, field)
 	}
 	return out
+}
+
+// choicesOf returns the members of which a schema needs exactly one. Where one
+// member stands for several, it alone is the first, and these are the second.
+func choicesOf(schema *object) (either, alternative []string) {
+	for _, choice := range schema.list("oneOf") {
+		required := choice.(*object).list("required")
+		for _, name := range required {
+			if len(required) > 1 {
+				alternative = append(alternative, name.(string))
+			} else {
+				either = append(either, name.(string))
+			}
+		}
+	}
+	return either, alternative
 }
 
 func (d *document) field(name string, schema *object, required bool) httpkit.ReferenceField {

@@ -71,6 +71,14 @@ var requestExamples = withRouting(map[string]any{
 		"parcels": 12,
 		"instructions": "Ring the bell at dock 2"
 	}`),
+	"createLocation": json.RawMessage(`{
+		"name": "Reno warehouse",
+		"address": {"name": "Acme", "address1": "1 Commerce Way", "city": "Reno", "state": "NV", "zip": "89502", "country": "US", "phone": "7755550100"},
+		"contact": {"name": "Grace Hopper", "phone": "7755550101"},
+		"cutoffTimes": [{"time": "17:00"}, {"carrier": "usps", "time": "15:30"}],
+		"default": true
+	}`),
+	"changeLocation":  json.RawMessage(`{"cutoffTimes": [{"time": "16:00"}]}`),
 	"closeManifest":   json.RawMessage(`{"carrier": "usps", "shipDate": "2026-03-02"}`),
 	"resolvePickup":   json.RawMessage(`{"outcome": "booked", "confirmation": "2929602E9CP"}`),
 	"resolveManifest": json.RawMessage(`{"outcome": "closed", "number": "9275090001004001234567"}`),
@@ -342,6 +350,10 @@ func responseExample(id string, status int) any {
 		return pickupExample(id, status)
 	case "listPickups":
 		return pageOf([]pickup{pickupExample(id, status)}, false, "")
+	case "createLocation", "getLocation", "changeLocation":
+		return locationOf(locationExample())
+	case "listLocations":
+		return pageOf([]location{locationOf(locationExample())}, false, "")
 	case "closeManifest", "getManifest", "resolveManifest":
 		return manifestExample(status)
 	case "listManifests":
@@ -563,6 +575,26 @@ func pickupExample(operation string, status int) pickup {
 		shown.Confirmation = ""
 	}
 	return shown
+}
+
+// locationExample is a location of the account.
+func locationExample() ship.Location {
+	return ship.Location{
+		ID:   "loc_01KJMBQDHV00G2N6V3T9RZKXB4",
+		Name: "Reno warehouse",
+		Address: ship.Address{
+			Name:     "Acme",
+			Address1: "1 Commerce Way",
+			City:     "Reno",
+			State:    "NV",
+			Zip:      "89502",
+			Country:  "US",
+			Phone:    "+17755550100",
+		},
+		Contact:     ship.Contact{Name: "Grace Hopper", Phone: "+17755550101"},
+		CutoffTimes: []ship.CutoffTime{{Time: "17:00"}, {Carrier: "usps", Time: "15:30"}},
+		IsDefault:   true,
+	}
 }
 
 func manifestExample(status int) manifest {

@@ -95,18 +95,17 @@ func withoutNull(schema *object) *object {
 func (g generators) dropEitherOr() {
 	for _, m := range g.schemas.members {
 		schema := m.value.(*object)
-		var names []string
-		for _, choice := range schema.list("oneOf") {
-			for _, name := range choice.(*object).list("required") {
-				names = append(names, name.(string))
-			}
-		}
+		names, alternative := choicesOf(schema)
 		if len(names) == 0 {
 			continue
 		}
 
 		schema.remove("oneOf")
-		about := strings.TrimSpace(schema.text("description") + " Exactly one of " + strings.Join(names, " and ") + " is required.")
+		rule := "Exactly one of " + strings.Join(names, " and ") + " is required."
+		if len(alternative) > 0 {
+			rule = "Either " + names[0] + " alone, or " + strings.Join(alternative, ", ") + " are required."
+		}
+		about := strings.TrimSpace(schema.text("description") + " " + rule)
 		schema.set("description", about)
 		schema.arrange([]string{"type", "description"})
 	}
@@ -211,6 +210,11 @@ var sdkMethods = map[string]sdkMethod{
 	"getPickup":               {"getPickup", "pickups", "get"},
 	"cancelPickup":            {"cancelPickup", "pickups", "cancel"},
 	"resolvePickup":           {"resolvePickup", "pickups", "resolve"},
+	"createLocation":          {"createLocation", "locations", "create"},
+	"listLocations":           {"listLocations", "locations", "list"},
+	"getLocation":             {"getLocation", "locations", "get"},
+	"changeLocation":          {"updateLocation", "locations", "update"},
+	"deleteLocation":          {"deleteLocation", "locations", "delete"},
 	"closeManifest":           {"createManifest", "manifests", "create"},
 	"listManifests":           {"listManifests", "manifests", "list"},
 	"getManifest":             {"getManifest", "manifests", "get"},
@@ -378,6 +382,7 @@ var schemaNames = map[string]string{
 	"PageBatchShown":     "BatchPage",
 	"PageCarrierShown":   "CarrierPage",
 	"PageDelivery":       "DeliveryPage",
+	"PageLocation":       "LocationPage",
 	"PageManifest":       "ManifestPage",
 	"PagePickup":         "PickupPage",
 	"PageRuleSummary":    "RuleVersionPage",

@@ -25,7 +25,7 @@ func (s *server) dutyRoutes() []*route {
 		checkFurther: checkLandedCost,
 		handler:      handle(s.estimateLandedCost),
 		outcomes:     []outcome{{status: http.StatusOK, about: "The estimates of all carriers.", body: landedCost{}}},
-		codes:        []string{"origin_required", "no_carrier", "carrier_rejected", "carrier_unavailable"},
+		codes:        []string{"origin_required", "unknown_location", "no_carrier", "carrier_rejected", "carrier_unavailable"},
 	}}
 }
 
@@ -36,7 +36,7 @@ type landedCostInput struct {
 	Customs     *customsInput    `json:"customs" doc:"Customs declaration: duties depend on the goods."`
 	Parcel      *parcelInput     `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels     []parcelInput    `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin      *addressInput    `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Origin      *originInput     `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
 	Carrier     string           `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"dhl_express" doc:"Ask this carrier only."`
 	ShipDate    string           `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
 	Options     *optionsInput    `json:"options,omitempty" doc:"Extra services; an insured value may count."`
@@ -67,9 +67,7 @@ func (in *landedCostInput) order() (order ship.Order, oneParcel bool, invalid []
 		Options:     in.Options.options(&invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
-	if in.Origin != nil {
-		order.Origin = in.Origin.address()
-	}
+	in.Origin.setOrigin(&order)
 	order.Parcels, oneParcel = parcelsOf(in.Parcel, in.Parcels)
 	return order, oneParcel, invalid
 }

@@ -59,6 +59,7 @@ func (s *server) manifestRoutes() []*route {
 			},
 			codes: []string{
 				"nothing_to_manifest",
+				"unknown_location",
 				"manifest_covers_day",
 				"manifest_in_progress",
 				"labels_already_manifested",
@@ -116,11 +117,11 @@ func (s *server) manifestRoutes() []*route {
 
 // manifestInput is the body of POST /v1/manifests.
 type manifestInput struct {
-	ConnectionID string        `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
-	Carrier      string        `json:"carrier,omitempty" maxLength:"50" example:"usps" doc:"The carrier. Give this or connectionId."`
-	ShipDate     string        `json:"shipDate,omitempty" format:"date" example:"2026-03-02" doc:"The day on which the parcels are handed over; today by default."`
-	ShipmentIDs  []string      `json:"shipmentIds,omitempty" minItems:"1" maxItems:"5000" doc:"The shipments. By default, all of the last seven days that have a label, are on no manifest and are not with the carrier yet."`
-	Address      *addressInput `json:"address,omitempty" doc:"Where the parcels are handed over: shipments from other addresses are left out. By default, the account's default location, or where the newest of the shipments is sent from."`
+	ConnectionID string       `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
+	Carrier      string       `json:"carrier,omitempty" maxLength:"50" example:"usps" doc:"The carrier. Give this or connectionId."`
+	ShipDate     string       `json:"shipDate,omitempty" format:"date" example:"2026-03-02" doc:"The day on which the parcels are handed over; today by default."`
+	ShipmentIDs  []string     `json:"shipmentIds,omitempty" minItems:"1" maxItems:"5000" doc:"The shipments. By default, all of the last seven days that have a label, are on no manifest and are not with the carrier yet."`
+	Address      *originInput `json:"address,omitempty" doc:"Where the parcels are handed over, as an address or a location of the account as locationId: shipments from other addresses are left out. By default, the account's default location, or where the newest of the shipments is sent from."`
 }
 
 // manifestDocument is a paper of a manifest.
@@ -142,6 +143,7 @@ type manifest struct {
 	Carrier       string              `json:"carrier" example:"usps" doc:"The carrier."`
 	ConnectionID  string              `json:"connectionId,omitempty" doc:"The carrier connection; left out for a simulated carrier."`
 	ShipDate      string              `json:"shipDate" format:"date" doc:"The day on which the parcels are handed over."`
+	LocationID    string              `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location that the parcels leave from."`
 	Number        string              `json:"number,omitempty" doc:"The carrier's number of the manifest."`
 	Documents     []manifestDocument  `json:"documents" doc:"What to print. It is empty in lists."`
 	ShipmentCount int                 `json:"shipmentCount" doc:"Number of shipments on it."`
@@ -169,6 +171,7 @@ func listedManifestOf(m store.Manifest) manifest {
 		Carrier:       m.Carrier,
 		ConnectionID:  string(m.Connection),
 		ShipDate:      string(m.Order.ShipDate),
+		LocationID:    string(m.Order.Location.ID),
 		Number:        m.Number,
 		ShipmentCount: m.Count,
 		Documents:     []manifestDocument{},
@@ -214,9 +217,8 @@ func (s *server) closeManifest(ctx context.Context, in *closeManifestRequest) (r
 		ShipDate: ship.Date(in.Body.ShipDate),
 		Key:      ex.Idempotency,
 	}
-	if in.Body.Address != nil {
-		input.Address = in.Body.Address.address()
-	}
+	input.Address = in.Body.Address.address()
+	input.Location = in.Body.Address.location()
 
 	var invalid []ship.FieldError
 	input.Shipments = shipmentIDs(in.Body.ShipmentIDs, &invalid)

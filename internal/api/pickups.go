@@ -41,6 +41,7 @@ func (s *server) pickupRoutes() []*route {
 				"pickup_exists",
 				"pickup_not_supported",
 				"origin_required",
+				"unknown_location",
 				"unknown_carrier",
 				"carrier_unavailable",
 			},
@@ -98,16 +99,16 @@ func (s *server) pickupRoutes() []*route {
 
 // pickupInput is the body of POST /v1/pickups.
 type pickupInput struct {
-	ConnectionID string        `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
-	Carrier      string        `json:"carrier,omitempty" maxLength:"50" example:"ups" doc:"The carrier. Give this or connectionId."`
-	Address      *addressInput `json:"address,omitempty" doc:"Where the parcels are, and whom the driver asks for. By default, where the shipments are sent from, or the account's default location."`
-	ReadyAt      string        `json:"readyAt" format:"date-time" example:"2026-03-02T14:00:00-08:00" doc:"From when the parcels are ready, with the UTC offset of the place: the carrier is sent the local time."`
-	CloseAt      string        `json:"closeAt" format:"date-time" example:"2026-03-02T18:00:00-08:00" doc:"Until when the driver can come, on the same day."`
-	ShipmentIDs  []string      `json:"shipmentIds,omitempty" minItems:"1" maxItems:"1000" doc:"The shipments that are collected. They must be bought with the carrier account."`
-	Parcels      wholeNumber   `json:"parcels,omitempty" minimum:"1" maximum:"10000" example:"12" doc:"Number of parcels, if shipmentIds is not given."`
-	Weight       float64       `json:"weight,omitempty" exclusiveMinimum:"0" maximum:"1000000" example:"50" doc:"Total weight, in weightUnit. By default, that of the shipments."`
-	WeightUnit   string        `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. Defaults to the account's unit, which is initially lb."`
-	Instructions string        `json:"instructions,omitempty" maxLength:"200" example:"Ring the bell at dock 2" doc:"Note for the driver. Carriers cut it to their own limits."`
+	ConnectionID string       `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
+	Carrier      string       `json:"carrier,omitempty" maxLength:"50" example:"ups" doc:"The carrier. Give this or connectionId."`
+	Address      *originInput `json:"address,omitempty" doc:"Where the parcels are, and whom the driver asks for: an address, or a location of the account as locationId. By default, where the shipments are sent from, or the account's default location."`
+	ReadyAt      string       `json:"readyAt" format:"date-time" example:"2026-03-02T14:00:00-08:00" doc:"From when the parcels are ready, with the UTC offset of the place: the carrier is sent the local time."`
+	CloseAt      string       `json:"closeAt" format:"date-time" example:"2026-03-02T18:00:00-08:00" doc:"Until when the driver can come, on the same day."`
+	ShipmentIDs  []string     `json:"shipmentIds,omitempty" minItems:"1" maxItems:"1000" doc:"The shipments that are collected. They must be bought with the carrier account."`
+	Parcels      wholeNumber  `json:"parcels,omitempty" minimum:"1" maximum:"10000" example:"12" doc:"Number of parcels, if shipmentIds is not given."`
+	Weight       float64      `json:"weight,omitempty" exclusiveMinimum:"0" maximum:"1000000" example:"50" doc:"Total weight, in weightUnit. By default, that of the shipments."`
+	WeightUnit   string       `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. Defaults to the account's unit, which is initially lb."`
+	Instructions string       `json:"instructions,omitempty" maxLength:"200" example:"Ring the bell at dock 2" doc:"Note for the driver. Carriers cut it to their own limits."`
 }
 
 // pickupWindow is from when until when a driver comes.
@@ -125,6 +126,7 @@ type pickup struct {
 	Confirmation string       `json:"confirmation,omitempty" example:"2929602E9CP" doc:"The carrier's number of the pickup. Left out if it is not known, even of a scheduled one: the carrier has the pickup, but the answer with its number was lost."`
 	Window       pickupWindow `json:"window" doc:"When the driver comes: as the carrier confirmed it, or as requested."`
 	Address      wire.Address `json:"address" doc:"Where the parcels are."`
+	LocationID   string       `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location that the address is of."`
 	Parcels      int          `json:"parcels" doc:"Number of parcels."`
 	ShipmentIDs  []string     `json:"shipmentIds" doc:"The shipments, if they were given."`
 	Instructions string       `json:"instructions,omitempty" doc:"Note for the driver."`
@@ -159,6 +161,7 @@ func pickupOf(p store.Pickup) pickup {
 		Confirmation: p.Booking.Confirmation,
 		Window:       windowOf(window),
 		Address:      wire.AddressOf(p.Order.Address),
+		LocationID:   string(p.Order.Location.ID),
 		Parcels:      p.Order.Count(),
 		ShipmentIDs:  make([]string, len(p.Shipments)),
 		Instructions: p.Order.Instructions,
@@ -193,9 +196,8 @@ func (s *server) bookPickup(ctx context.Context, in *bookPickupRequest) (reply, 
 		Parcels:      int(in.Body.Parcels),
 		Instructions: in.Body.Instructions,
 	}
-	if in.Body.Address != nil {
-		input.Address = in.Body.Address.address()
-	}
+	input.Address = in.Body.Address.address()
+	input.Location = in.Body.Address.location()
 	if in.Body.Weight > 0 {
 		unit := cmp.Or(ship.WeightUnit(in.Body.WeightUnit), caller.Account.Units.Weight)
 		input.WeightGrams = unit.Grams(in.Body.Weight)

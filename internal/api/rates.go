@@ -17,7 +17,7 @@ type ratesInput struct {
 	Destination  destinationInput `json:"destination" doc:"Where the parcel goes. Country and postal code are enough for estimates."`
 	Parcel       *parcelInput     `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels      []parcelInput    `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin       *addressInput    `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Origin       *originInput     `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
 	Carriers     []string         `json:"carriers,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Request quotes only from these carriers."`
 	Services     []string         `json:"services,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Return only these services."`
 	ConnectionID string           `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Request quotes only from this carrier account."`
@@ -38,9 +38,7 @@ func (in *ratesInput) order() (order ship.Order, oneParcel bool, invalid []ship.
 		Options:     in.Options.options(&invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
-	if in.Origin != nil {
-		order.Origin = in.Origin.address()
-	}
+	in.Origin.setOrigin(&order)
 	order.Parcels, oneParcel = parcelsOf(in.Parcel, in.Parcels)
 	return order, oneParcel, invalid
 }

@@ -113,6 +113,7 @@ func (s *server) prepare(rt *route) {
 	registry := s.api.OpenAPI().Components.Schemas
 	schema := op.RequestBody.Content["application/json"].Schema
 	requireParcelOrParcels(registry, schema)
+	requireAddressOrLocation(registry)
 	rt.body = shapeOf(registry, schema, s.propertyOrder)
 }
 
@@ -124,6 +125,20 @@ func requireParcelOrParcels(registry huma.Registry, schema *huma.Schema) {
 	}
 	if schema.Properties["parcel"] != nil && schema.Properties["parcels"] != nil {
 		schema.OneOf = []*huma.Schema{{Required: []string{"parcel"}}, {Required: []string{"parcels"}}}
+	}
+}
+
+// requireAddressOrLocation asks of an origin for a location alone, or for what
+// every address needs.
+func requireAddressOrLocation(registry huma.Registry) {
+	schema := registry.Map()["OriginInput"]
+	if schema == nil {
+		return
+	}
+	alone := 1
+	schema.OneOf = []*huma.Schema{
+		{Required: []string{"name", "address1", "city", "country"}},
+		{Required: []string{"locationId"}, MaxProperties: &alone},
 	}
 }
 

@@ -80,6 +80,7 @@ func (s *server) table() []*route {
 		s.addressRoutes(),
 		s.pickupRoutes(),
 		s.manifestRoutes(),
+		s.locationRoutes(),
 	)
 }
 
@@ -99,7 +100,7 @@ func (s *server) shipmentRoutes() []*route {
 			checkFurther: checkRates,
 			handler:      handle(s.quoteRates),
 			outcomes:     []outcome{{status: http.StatusOK, about: "The offers of all carriers.", body: rates{}}},
-			codes:        []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
+			codes:        []string{"carrier_rejected", "origin_required", "unknown_location", "connection_not_at_location", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
 		},
 		{
 			method:       http.MethodPost,
@@ -147,6 +148,8 @@ func (s *server) shipmentRoutes() []*route {
 				"rate_expired",
 				"currency_mismatch",
 				"origin_required",
+				"unknown_location",
+				"connection_not_at_location",
 				"no_carrier",
 				"no_rate",
 				"unknown_carrier",

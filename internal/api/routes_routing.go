@@ -109,7 +109,7 @@ func (s *server) rulesRoutes() []*route {
 			unaudited: changesNothing,
 			handler:   handle(s.tryRules),
 			outcomes:  []outcome{{status: http.StatusOK, about: "What would be bought, and why.", body: tried{}}},
-			codes:     []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "carrier_unavailable", "draft_not_found"},
+			codes:     []string{"carrier_rejected", "origin_required", "unknown_location", "no_carrier", "no_rate", "carrier_unavailable", "draft_not_found"},
 		},
 		{
 			method:    http.MethodPost,

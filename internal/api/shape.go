@@ -18,6 +18,7 @@ type shape struct {
 	fields     []field
 	names      []string // of fields, for suggestions
 	oneOf      []string // exactly one of these members must be there
+	instead    string   // a member that stands for all others: with it, there may be no other
 	others     *shape   // of members that are not listed; nil refuses them
 	maxName    int
 	items      *shape
@@ -38,13 +39,15 @@ type shape struct {
 // patternDetails say what each pattern of a request means, with an example. A
 // test holds that none is missing.
 var patternDetails = map[string]string{
-	`^[0-9]{1,12}(\.[0-9]{1,4})?$`: "must be a decimal amount without a sign, such as 12.34",
-	`^[0-9]{6,10}$`:                "must be 6 to 10 digits, such as 610910",
-	`^[A-Z]{3}$`:                   "must be a three-letter ISO 4217 code, such as USD",
-	`^[A-Za-z]{2}$`:                "must be a two-letter ISO 3166-1 code, such as DE",
-	`^con_[0-7][0-9A-Za-z]{25}$`:   "must be the id of a connection, such as con_01KJMBQDHV00G2N6V3T9RZKXB4; GET /v1/carriers lists them",
-	`^[a-z0-9][a-z0-9_-]{0,59}$`:   "must be 1 to 60 lower-case letters, digits, hyphens and underscores, such as ups-2026",
-	`^[a-z][a-z0-9_]*$`:            "must be lower-case letters, digits and underscores, such as ups",
+	`^[0-9]{1,12}(\.[0-9]{1,4})?$`:    "must be a decimal amount without a sign, such as 12.34",
+	`^[0-9]{6,10}$`:                   "must be 6 to 10 digits, such as 610910",
+	`^[A-Z]{3}$`:                      "must be a three-letter ISO 4217 code, such as USD",
+	`^[A-Za-z]{2}$`:                   "must be a two-letter ISO 3166-1 code, such as DE",
+	`^con_[0-7][0-9A-Za-z]{25}$`:      "must be the id of a connection, such as con_01KJMBQDHV00G2N6V3T9RZKXB4; GET /v1/carriers lists them",
+	`^loc_[0-7][0-9A-Za-z]{25}$`:      "must be the id of a location, such as loc_01KJMBQDHV00G2N6V3T9RZKXB4; GET /v1/locations lists them",
+	`^([01][0-9]|2[0-3]):[0-5][0-9]$`: "must be a time of day in 24 hours, such as 17:00",
+	`^[a-z0-9][a-z0-9_-]{0,59}$`:      "must be 1 to 60 lower-case letters, digits, hyphens and underscores, such as ups-2026",
+	`^[a-z][a-z0-9_]*$`:               "must be lower-case letters, digits and underscores, such as ups",
 }
 
 type field struct {
@@ -97,9 +100,7 @@ func (s *shape) addMembers(registry huma.Registry, schema *huma.Schema, names fu
 	for _, name := range schema.Required {
 		required[name] = true
 	}
-	for _, choice := range schema.OneOf {
-		s.oneOf = append(s.oneOf, choice.Required...)
-	}
+	s.addChoices(schema, required)
 
 	s.names = names(schema)
 	for _, name := range s.names {
@@ -107,7 +108,7 @@ func (s *shape) addMembers(registry huma.Registry, schema *huma.Schema, names fu
 			name:     name,
 			shape:    shapeOf(registry, schema.Properties[name], names),
 			required: required[name],
-			notNull:  required[name] || slices.Contains(s.oneOf, name),
+			notNull:  required[name] || name == s.instead || slices.Contains(s.oneOf, name),
 		})
 	}
 
@@ -115,6 +116,24 @@ func (s *shape) addMembers(registry huma.Registry, schema *huma.Schema, names fu
 		s.others = shapeOf(registry, others, names)
 		s.maxCount = valueOr(schema.MaxProperties, -1)
 		s.maxName = maxMetadataName
+	}
+}
+
+// addChoices prepares the either-or of a schema: of two members, or of one member
+// and all that are required without it.
+func (s *shape) addChoices(schema *huma.Schema, required map[string]bool) {
+	isAlternative := slices.ContainsFunc(schema.OneOf, func(choice *huma.Schema) bool { return len(choice.Required) > 1 })
+	for _, choice := range schema.OneOf {
+		switch {
+		case !isAlternative:
+			s.oneOf = append(s.oneOf, choice.Required...)
+		case len(choice.Required) == 1:
+			s.instead = choice.Required[0]
+		default:
+			for _, name := range choice.Required {
+				required[name] = true
+			}
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ type shipmentInput struct {
 	Destination       addressInput  `json:"destination" doc:"Where the parcel goes."`
 	Parcel            *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels           []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin            *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Origin            *originInput  `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
 	Carrier           string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
 	Service           string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
 	ConnectionID      string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
@@ -53,9 +53,7 @@ func (in *shipmentInput) order() (order ship.Order, oneParcel bool, invalid []sh
 		Options:     in.Options.options(&invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
-	if in.Origin != nil {
-		order.Origin = in.Origin.address()
-	}
+	in.Origin.setOrigin(&order)
 	order.Parcels, oneParcel = parcelsOf(in.Parcel, in.Parcels)
 	return order, oneParcel, invalid
 }

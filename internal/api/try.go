@@ -20,7 +20,7 @@ type tryInput struct {
 	Rules       string             `json:"rules,omitempty" enum:"published,draft" doc:"Which rules to apply: the active rules (published, the default) or the draft."`
 	Book        *ruleBook[request] `json:"book,omitempty" doc:"Rules to use instead; they are not stored."`
 	OrderID     string             `json:"orderId,omitempty" maxLength:"100" example:"ORD-1001" doc:"The client's order reference. It determines the order's share of a split."`
-	Origin      *addressInput      `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Origin      *originInput       `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
 	MaxAmount   *moneyInput        `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
 	ShipDate    string             `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
 	DeliverBy   string             `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`

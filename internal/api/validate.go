@@ -178,6 +178,10 @@ func (v *validator) addUnknown(name string, known []string) {
 // addMissing reports the required fields that were not found.
 func (v *validator) addMissing(s *shape, found uint64) {
 	depth := len(v.path)
+	if s.instead != "" && found&(1<<s.index([]byte(s.instead))) != 0 {
+		v.addBeside(s, found)
+		return
+	}
 	for i, field := range s.fields {
 		if field.required && found&(1<<i) == 0 {
 			v.path = append(append(v.path[:depth], '/'), field.name...)
@@ -206,6 +210,18 @@ func (v *validator) addMissing(s *shape, found uint64) {
 		v.add("required", "exactly one of "+strings.Join(s.oneOf, " and ")+" is required")
 	} else {
 		v.add("exclusive", "only one of "+strings.Join(s.oneOf, " and ")+" may be given")
+	}
+	v.path = v.path[:depth]
+}
+
+// addBeside reports the fields beside one that stands for all of them.
+func (v *validator) addBeside(s *shape, found uint64) {
+	depth := len(v.path)
+	for i, field := range s.fields {
+		if field.name != s.instead && found&(1<<i) != 0 {
+			v.path = append(append(v.path[:depth], '/'), field.name...)
+			v.add("exclusive", "must be omitted if "+s.instead+" is given")
+		}
 	}
 	v.path = v.path[:depth]
 }

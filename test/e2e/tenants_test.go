@@ -17,7 +17,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch, pickup, manifest string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch, pickup, manifest, location string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -97,6 +97,12 @@ var others = map[string]func(h holdings) (param, body string){
 	"getManifest":       func(h holdings) (string, string) { return h.manifest, "" },
 	"getManifestPdf":    func(h holdings) (string, string) { return h.manifest, "" },
 
+	"createLocation": nil,
+	"listLocations":  nil, // compared below
+	"getLocation":    func(h holdings) (string, string) { return h.location, "" },
+	"changeLocation": func(h holdings) (string, string) { return h.location, `{"name":"Mine"}` },
+	"deleteLocation": func(h holdings) (string, string) { return h.location, "" },
+
 	"createErasure":   func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
 	"listErasures":    nil, // compared below
 	"getErasure":      func(h holdings) (string, string) { return h.erasure, "" },
@@ -109,7 +115,7 @@ var others = map[string]func(h holdings) (param, body string){
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches", "/v1/pickups", "/v1/manifests"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches", "/v1/pickups", "/v1/manifests", "/v1/locations"}
 
 // A stranger is a key that reaches for what belongs to another tenant.
 type stranger struct {
@@ -199,7 +205,7 @@ func reachFor(t *testing.T, url, key string, strangers []stranger) (probes int) 
 			status, answer := probe("GET", path, by.key, "")
 			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
 			isDenied := status == http.StatusForbidden && by.scope != "*"
-			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch, mine.pickup, mine.manifest}, isShown) {
+			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch, mine.pickup, mine.manifest, mine.location}, isShown) {
 				t.Errorf("%s of %s answers %d and shows %s", path, by.name, status, answer)
 			}
 		}
@@ -232,6 +238,7 @@ func hold(t *testing.T, url, key string) holdings {
 	return holdings{
 		pickup:   makeOne(t, url+"/v1/pickups", key, `{"carrier":"ups","parcels":1,"readyAt":"`+tomorrow+`T14:00:00Z","closeAt":"`+tomorrow+`T18:00:00Z"}`),
 		manifest: makeOne(t, url+"/v1/manifests", key, `{"carrier":"`+sh.Carrier+`"}`),
+		location: makeOne(t, url+"/v1/locations", key, `{"name":"Reno","address":{"name":"Acme","address1":"1 Commerce Way","city":"Reno","state":"NV","zip":"89502","country":"US"}}`),
 		shipment: sh.ID,
 		number:   sh.TrackingNumber,
 		tracker:  tracker.ID,

@@ -43,6 +43,7 @@ var scopeWords = map[string]string{
 	"events":          "Read events",
 	"carriers":        "View carriers",
 	"routing":         "Manage routing rules",
+	"locations":       "Manage ship-from locations",
 	"privacy":         "Erase and export personal data",
 }
 
