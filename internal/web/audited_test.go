@@ -46,7 +46,7 @@ type auditBench struct {
 var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
-	"pickups", "manifests",
+	"pickups", "manifests", "locations",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -127,6 +127,13 @@ func (b *auditBench) keySteps() []auditStep {
 		{"erasure.requested", func() answered { return b.post("privacy", "do", "erase", "email", "grace@example.com") }},
 		{"export.requested", func() answered { return b.post("privacy", "do", "export", "phone", "+1 512 555 0142") }},
 		{"settings.retention_changed", func() answered { return b.post("privacy/retention", "personalDataDays", "60", "labelDays", "7") }},
+		{"location.added", func() answered {
+			return b.post("settings/locations", "name", "Reno", "sender", "Acme", "address1", "1 Commerce Way", "city", "Reno", "state", "NV", "zip", "89502", "country", "US")
+		}},
+		{"location.changed", func() answered {
+			return b.post("settings/locations/"+b.location(), "name", "Sparks", "sender", "Acme", "address1", "1 Commerce Way", "city", "Reno", "state", "NV", "zip", "89502", "country", "US")
+		}},
+		{"location.removed", func() answered { return b.post("settings/locations/" + b.location() + "/remove") }},
 		{"box.added", func() answered {
 			return b.post("boxes", "name", "small", "length", "1", "width", "1", "height", "1", "unit", "cm")
 		}},
@@ -136,6 +143,13 @@ func (b *auditBench) keySteps() []auditStep {
 			return b.post("boxes/" + string(list[0].ID) + "/remove")
 		}},
 	}
+}
+
+func (b *auditBench) location() string {
+	b.Helper()
+	list, err := b.web.Account.Locations(b.Context(), b.tenant())
+	b.must(err)
+	return string(list[0].ID)
 }
 
 func (b *auditBench) connection() string {

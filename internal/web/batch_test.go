@@ -23,7 +23,7 @@ import (
 // batches connects batches to the bench's own shipping service.
 func (b *bench) batches(c site.Config) *batch.Service {
 	return batch.New(batch.Config{
-		Store: b.store, Account: c.Account.Account, Log: c.Log,
+		Store: b.store, Account: c.Account.AccountIn, Log: c.Log,
 		Carriers: func(context.Context, ship.Tenant) ([]batch.Carrier, error) {
 			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
 		},

@@ -120,6 +120,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 			p, err := c.Rules.Policy(ctx, t)
 			return quoting.Policy(p), err
 		},
+		Location: c.Account.Location,
 	})
 	c.Addresses = addresscheck.New(addresscheck.Config{Store: b.store, Accounts: sellers, Key: []byte("0123456789abcdef0123456789abcdef"), Log: c.Log})
 	b.shippingWith = func(waits shipping.Waits) *shipping.Service {

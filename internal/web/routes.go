@@ -9,6 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/carriers"
 	"github.com/waybillhq/waybill/internal/web/developers"
 	"github.com/waybillhq/waybill/internal/web/endofday"
+	"github.com/waybillhq/waybill/internal/web/locations"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
 	"github.com/waybillhq/waybill/internal/web/overview"
 	"github.com/waybillhq/waybill/internal/web/routing"
@@ -30,6 +31,7 @@ func table(config Config) []site.Route {
 		newshipment.Routes(),
 		batches.Routes(),
 		endofday.Routes(),
+		locations.Routes(),
 		carriers.Routes(),
 		routing.Routes(),
 		developers.Routes(config),

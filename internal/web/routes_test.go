@@ -183,6 +183,12 @@ var rows = []row{
 	{"POST /app/{account}/{mode}/end-of-day/pickups", "", form("carrier", "ups"), 422, 0},
 	{"POST /app/{account}/{mode}/end-of-day/pickups/{id}/resolve", "pickup", form("outcome", "not_done"), 422, 404},
 	{"POST /app/{account}/{mode}/end-of-day/pickups/{id}/cancel", "pickup", form(), 303, 404},
+	{"GET /app/{account}/{mode}/settings/locations", "", nil, 200, 0},
+	{"GET /app/{account}/{mode}/settings/locations/new", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/settings/locations", "", form("name", ""), 422, 0},
+	{"GET /app/{account}/{mode}/settings/locations/{id}", "location", nil, 200, 404},
+	{"POST /app/{account}/{mode}/settings/locations/{id}", "location", form("name", ""), 422, 404},
+	{"POST /app/{account}/{mode}/settings/locations/{id}/remove", "location", form(), 303, 404},
 	{"GET /app/{account}/{mode}/settings/logo/{hash}", "", nil, 404, 0},
 	{"POST /app/{account}/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
 	{"POST /app/{account}/{mode}/shipments/address", "", form("country", "DE"), 200, 0},
@@ -220,6 +226,11 @@ func (b *bench) things(a ship.Account) map[string]string {
 	b.must(err)
 	box, err := b.web.Account.AddBox(b.Context(), t, "small", ship.Dimensions{Length: 1, Width: 1, Height: 1}, ship.DefaultUnits)
 	b.must(err)
+	location, err := b.web.Account.AddLocation(b.Context(), t, account.LocationSettings{
+		Name:    new("Reno " + sh.ID.Raw().Time().String()),
+		Address: &ship.Address{Name: "Acme", Address1: "1 Commerce Way", City: "Reno", State: "NV", Zip: "89502", Country: "US"},
+	})
+	b.must(err)
 	ups := handover.Seller{Carrier: "ups"}
 	ready := time.Now().AddDate(0, 0, 1)
 	pickup, err := b.web.Handover.BookPickup(b.Context(), handover.PickupInput{
@@ -240,7 +251,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 	return map[string]string{
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
-		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action),
+		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action), "location": string(location.ID),
 	}
 }
 

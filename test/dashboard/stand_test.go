@@ -167,6 +167,7 @@ func (s *stand) work() {
 	s.call(http.MethodPost, "/v1/manifests", `{"carrier":"ups"}`)
 	s.post(s.home+"/bulk/void", "all", "1", "order", "B0", "once", "stand")
 	s.post(s.home+"/views", "name", "Problems of the week", "status", "exception", "days", "7")
+	s.call(http.MethodPost, "/v1/locations", fmt.Sprintf(`{"name":"Los Angeles","address":%s,"cutoffTimes":[{"time":"17:00"}]}`, origin))
 	s.belongings()
 }
 

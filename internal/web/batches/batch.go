@@ -33,6 +33,7 @@ type batchView struct {
 	Retryable int           // lines that were not bought and can be retried
 	Documents int           // customs documents of the shipments that were bought
 	Countries []parts.Choice
+	Locations []parts.Choice // none if the account has no location
 }
 
 // rowView is a line of the table.
@@ -167,6 +168,13 @@ func getBatch(v *site.Visit) error {
 // showBatch answers with the page and its lines.
 func showBatch(v *site.Visit, status int, page batchView) error {
 	page.Countries = append([]parts.Choice{{Value: "", Title: "Account default"}}, parts.CountryChoices()...)
+	locations, err := v.Account.Locations(v.Context(), v.Tenant())
+	if err != nil {
+		return err
+	}
+	for _, location := range locations {
+		page.Locations = append(page.Locations, parts.Choice{Value: location.Name, Title: location.Name})
+	}
 	page.Show = v.Query("show")
 	page.After, _ = strconv.Atoi(v.Query("after"))
 

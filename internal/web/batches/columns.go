@@ -22,7 +22,7 @@ func mapBatch(v *site.Visit) error {
 	for i := range meaning.Columns {
 		meaning.Columns[i] = v.Form("column." + strconv.Itoa(i))
 	}
-	for _, name := range []string{"weight", "weightUnit", "country"} {
+	for _, name := range []string{"weight", "weightUnit", "country", "location"} {
 		if value := v.Form("fixed." + name); value != "" {
 			meaning.Fixed[name] = value
 		}

@@ -3,7 +3,9 @@ package endofday
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/effect"
@@ -87,14 +89,22 @@ func groupOf(v *site.Visit) (handover.Group, error) {
 func closeManifest(v *site.Visit) error {
 	group, err := groupOf(v)
 	if err == nil {
-		_, err = v.Handover.CloseManifest(v.Audited("", "", nil), handover.ManifestInput{
+		in := handover.ManifestInput{
 			Tenant:    v.Tenant(),
 			Account:   v.Who.Account,
 			Seller:    group.Seller,
 			Shipments: group.Shipments,
 			Address:   group.Address,
 			Key:       v.Form("once"),
-		})
+		}
+		switch {
+		case group.CoversDay:
+			// The carrier would refuse to leave out the labels of other places.
+			in.Address, in.Shipments = ship.Address{}, nil
+		case group.IsAtLocation():
+			in.Address, in.Location = ship.Address{}, group.Location.ID
+		}
+		_, err = v.Handover.CloseManifest(v.Audited("", "", nil), in)
 	}
 	return answer(v, err, "handed-over")
 }
@@ -148,7 +158,7 @@ func bookPickup(v *site.Visit) error {
 		return answer(v, err, "")
 	}
 
-	booked, err := v.Handover.BookPickup(v.Audited("", "", nil), handover.PickupInput{
+	in := handover.PickupInput{
 		Tenant:       v.Tenant(),
 		Account:      v.Who.Account,
 		Seller:       group.Seller,
@@ -156,7 +166,11 @@ func bookPickup(v *site.Visit) error {
 		Window:       window,
 		Shipments:    group.Shipments,
 		Instructions: v.Form("instructions"),
-	})
+	}
+	if group.IsAtLocation() {
+		in.Address, in.Location = ship.Address{}, group.Location.ID
+	}
+	booked, err := v.Handover.BookPickup(v.Audited("", "", nil), in)
 	done := "pickup-booked"
 	if err == nil && booked.State.IsOpen() {
 		done = "pickup-pending"
@@ -258,6 +272,41 @@ func pickupWords(p store.Pickup) string {
 // accountName returns the name of a carrier account.
 func (p day) accountName(carrier string, connection ship.ConnectionID) string {
 	return cmp.Or(p.Accounts[connection], parts.CarrierTitle(carrier))
+}
+
+// hasOtherPlaces reports whether closing the group's manifest hands over labels of
+// other groups, too.
+func (p day) hasOtherPlaces(group handover.Group) bool {
+	count := 0
+	for _, other := range p.Groups {
+		if other.Seller == group.Seller {
+			count++
+		}
+	}
+	return group.CoversDay && count > 1
+}
+
+// placeName is what people call where a group leaves from.
+func placeName(location, city string) string { return cmp.Or(location, city) }
+
+// closingTime is until when the group's parcels can be collected, as a form
+// suggests it.
+func closingTime(g handover.Group) string { return cmp.Or(g.Location.CutoffFor(g.Carrier), "17:00") }
+
+// readyTime is from when the group's parcels can be collected, as a form suggests
+// it.
+func readyTime(g handover.Group) string {
+	if closingTime(g) <= "13:00" {
+		return "08:00"
+	}
+	return "12:00"
+}
+
+// pickupPlace is where a driver of the group goes, in one line.
+func pickupPlace(g handover.Group) string {
+	address := g.PickupAddress()
+	words := []string{address.Name, address.Address1, address.Address2, address.City}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
 }
 
 // windowWords are a window in the wall time of its place.

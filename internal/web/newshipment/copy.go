@@ -72,6 +72,7 @@ func orderValues(order ship.Order) url.Values {
 	}
 
 	set("order", order.OrderID)
+	set("location", string(order.Location.ID))
 	set("reference", order.Reference)
 	set("signature", order.Options.Signature)
 	if order.Options.SaturdayDelivery {

@@ -59,6 +59,9 @@ func ReadForm(v *site.Visit) Form {
 	if page.From != "" {
 		keepUnshown(v, &page)
 	}
+	if !page.isReturn() {
+		readLocation(v, &page)
+	}
 
 	page.Parcels = readParcels(v, page.Units)
 	for _, parcel := range page.Parcels {
@@ -70,6 +73,46 @@ func ReadForm(v *site.Visit) Form {
 	page.Abroad = page.crossesBorder(v)
 	readCustoms(v, &page)
 	return page
+}
+
+// readLocation has the order leave from the location that is chosen, if one is.
+func readLocation(v *site.Visit, page *Form) {
+	id, ok := ship.ParseLocationID(v.Form("location"))
+	if !ok {
+		return
+	}
+
+	location, err := v.Account.Location(v.Context(), v.Tenant(), id)
+	if err != nil {
+		page.Unread = append(page.Unread, ship.FieldError{
+			Pointer: "/origin/locationId",
+			Code:    "unknown_location",
+			Detail:  "no longer exists; choose another location",
+		})
+		return
+	}
+	page.Order.LeaveFrom(location)
+}
+
+// hasLocations reports whether the form asks where the parcel leaves from. A
+// return leaves from where the recipient is.
+func (p Form) hasLocations() bool { return len(p.Locations) > 0 && !p.isReturn() }
+
+// locationChoices lists the locations, after what applies if none is chosen.
+func (p Form) locationChoices(usual ship.Account) []parts.Choice {
+	first := parts.Choice{Title: "Ship-from address of the account"}
+	switch {
+	case p.From != "" && p.Order.Origin.City != "" && p.Order.Location.ID == "":
+		first.Title = "As before: " + p.Order.Origin.Name + ", " + p.Order.Origin.City
+	case usual.Location != nil:
+		first.Title = "Default: " + usual.Location.Name
+	}
+
+	list := []parts.Choice{first}
+	for _, location := range p.Locations {
+		list = append(list, parts.Choice{Value: string(location.ID), Title: location.Name + " (" + location.Address.City + ")"})
+	}
+	return list
 }
 
 // readDestination reads the recipient's address.
@@ -248,6 +291,7 @@ func (p Form) hasWrong(prefix string) bool {
 // differ.
 var orderFields = map[string]string{
 	"/orderId":                  "order",
+	"/origin/locationId":        "location",
 	"/reference":                "reference",
 	"/shipDate":                 "shipDate",
 	"/deliverBy":                "deliverBy",

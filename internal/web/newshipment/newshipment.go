@@ -42,6 +42,7 @@ type Form struct {
 	Countries  []parts.Choice
 	Packagings []parts.Choice
 	Units      ship.Units
+	Locations  []ship.Location
 	Boxes      []account.Box
 	Asked      []carrierAccount // whose rates are requested; none while the form has errors
 	Accounts   offers.AccountNames
@@ -86,6 +87,10 @@ func showForm(v *site.Visit, status int, page Form) error {
 func offerChoices(v *site.Visit, page *Form) error {
 	var err error
 	if page.Boxes, err = v.Account.Boxes(v.Context(), v.Tenant()); err != nil {
+		return err
+	}
+
+	if page.Locations, err = v.Account.Locations(v.Context(), v.Tenant()); err != nil {
 		return err
 	}
 
@@ -282,8 +287,11 @@ func edited[T any](list []T, remove string, added T, most int) []T {
 // Origin returns the address that the account ships from; the sandbox uses a
 // sample warehouse in the United States until that is known.
 func Origin(v *site.Visit) ship.Address {
-	if origin := v.Who.Account.Origin; origin != nil {
-		return *origin
+	switch account := v.Who.Account; {
+	case account.Location != nil:
+		return account.Location.Address
+	case account.Origin != nil:
+		return *account.Origin
 	}
 	return ship.Address{Country: "US"}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/customs"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -123,7 +124,8 @@ func accountsToQuote(v *site.Visit, page Form, in quoting.Input) (list []carrier
 	if err := ship.InvalidFields(page.Unread); err != nil {
 		return nil, err
 	}
-	if _, err := v.Quoting.CheckOrder(in); err != nil {
+	order, err := v.Quoting.CheckOrder(in)
+	if err != nil {
 		return nil, err
 	}
 
@@ -144,6 +146,10 @@ func accountsToQuote(v *site.Visit, page Form, in quoting.Input) (list []carrier
 				Name:       cmp.Or(connection.Name, title),
 			})
 		}
+	}
+
+	if used := order.Location.Connections; len(used) > 0 {
+		list = slices.DeleteFunc(list, func(a carrierAccount) bool { return !slices.Contains(used, a.Connection) })
 	}
 
 	if len(list) == 0 {

@@ -96,7 +96,7 @@ func (v *Visit) SignIn() error {
 	if err != nil {
 		return err
 	}
-	owner, err := v.Account.Account(v.Context(), actor.Account)
+	owner, err := v.Account.AccountIn(v.Context(), ship.Tenant{Account: actor.Account, Livemode: v.Live})
 	if err != nil {
 		return err
 	}
