@@ -72,7 +72,7 @@ func (b *bench) begin() {
 	b.must(err)
 	var bought atomic.Int64
 	b.Service = batch.New(batch.Config{
-		Store: b.store, Account: b.accounts.Account, Retention: 24 * time.Hour, Log: slog.New(slog.DiscardHandler),
+		Store: b.store, Account: b.accounts.AccountIn, Retention: 24 * time.Hour, Log: slog.New(slog.DiscardHandler),
 		Carriers: func(ctx context.Context, t ship.Tenant) (list []batch.Carrier, err error) {
 			known, err := b.shipping.Carriers(ctx, t)
 			for _, c := range known {

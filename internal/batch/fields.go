@@ -40,6 +40,7 @@ var Fields = []Field{
 	{"signature", "Signature", false, "", "signatureoption signaturerequired"},
 	{"carrier", "Carrier", false, "", "carriercode carriername courier"},
 	{"service", "Service", false, "", "servicecode servicename servicelevel"},
+	{"location", "Ship from", false, "", "shipfromlocation locationname warehouse originlocation fulfillmentlocation"},
 	{"contents", "Customs: contents", false, "", "contentstype customscontents"},
 	{"item", "Customs: description", false, "", "itemdescription description contentsdescription goods product productname itemname"},
 	{"quantity", "Customs: quantity", false, "", "qty itemquantity"},

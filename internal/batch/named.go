@@ -24,17 +24,24 @@ type reader struct {
 	tenant   ship.Tenant
 	account  ship.Account
 	carriers []Carrier // that a line can name; none if no column names one
+
+	locations []ship.Location // likewise
 }
 
 func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning ColumnMapping) (reader, error) {
-	account, err := s.Account(ctx, t.Account)
+	account, err := s.Account(ctx, t)
 	read := reader{meaning: meaning, tenant: t, account: account}
 	if err != nil {
 		return read, err
 	}
 
 	if meaning.has("carrier") || meaning.has("service") {
-		read.carriers, err = s.Carriers(ctx, t)
+		if read.carriers, err = s.Carriers(ctx, t); err != nil {
+			return read, err
+		}
+	}
+	if meaning.has("location") {
+		read.locations, err = s.Store.Locations(ctx, t)
 	}
 	return read, err
 }
@@ -46,7 +53,7 @@ func (r reader) request(cells []string) (Request, []Problem) {
 	request := Request{
 		Tenant:      r.tenant,
 		Account:     r.account,
-		Order:       line.order(r.account),
+		Order:       line.order(r.account, r.locations),
 		OnDuplicate: "reject",
 	}
 	request.OneParcel = len(request.Order.Parcels) == 1
@@ -95,6 +102,29 @@ func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
 		l.add("service", "is not a service of this carrier: enter its code or name, or leave it empty to use the cheapest")
 	}
 	return carrier, service
+}
+
+// leaveFrom has the order leave from the location that the line names, if it does.
+func (l *line) leaveFrom(order *ship.Order, locations []ship.Location) {
+	word := fold(l.values["location"])
+	if word == "" {
+		return
+	}
+
+	var names []string
+	for _, location := range locations {
+		if fold(location.Name) == word {
+			order.LeaveFrom(location)
+			return
+		}
+		names = append(names, location.Name)
+	}
+
+	detail := "is not one of your locations: enter the name of one, or leave it empty to use the default"
+	if nearest := ship.Nearest(l.values["location"], names); nearest != "" {
+		detail += "; did you mean " + nearest + "?"
+	}
+	l.add("location", detail)
 }
 
 // matchingCarriers are the carriers of a folded word: by name or title, else

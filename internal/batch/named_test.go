@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 func TestALineIsBoughtFromWhomItNames(t *testing.T) {
@@ -49,5 +51,35 @@ func TestALineIsBoughtFromWhomItNames(t *testing.T) {
 				t.Errorf("bought %s %s, shown was %s %s", sh.Purchase.Carrier, sh.Purchase.Service, row.Rate.Carrier, row.Rate.Service)
 			}
 		})
+	}
+}
+
+// TestALineLeavesFromTheLocationThatItNames reads a file with a location, one
+// without and one that does not exist.
+func TestALineLeavesFromTheLocationThatItNames(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.accounts.AddLocation(t.Context(), b.tenant, account.LocationSettings{
+		Name:    new("Reno warehouse"),
+		Address: &ship.Address{Name: "Acme", Address1: "1 Commerce Way", City: "Reno", State: "NV", Zip: "89502", Country: "US"},
+	})
+	b.must(err)
+	id := b.upload("Order,Recipient,Street,City,State,Zip,Weight,Ship from\n" +
+		"L-1,Ada,5 Main St,Austin,TX,78701,2,reno  Warehouse\nL-2,Ada,5 Main St,Austin,TX,78701,2,Rino warehouse\n")
+	b.work(id)
+
+	unknown, err := b.Row(t.Context(), b.tenant, id, 2)
+	b.must(err)
+	if unknown.State != batch.RowBad || !strings.Contains(unknown.At("location"), "did you mean Reno warehouse?") {
+		t.Errorf("%s %+v", unknown.State, unknown.Problems)
+	}
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
+	b.work(id)
+	row, err := b.Row(t.Context(), b.tenant, id, 1)
+	b.must(err)
+	sh, err := b.shipping.Shipment(t.Context(), b.tenant, row.Shipment)
+	b.must(err)
+	if sh.Order.Location.Name != "Reno warehouse" || sh.Order.Origin.City != "Reno" {
+		t.Errorf("it left from %+v", sh.Order.Location)
 	}
 }

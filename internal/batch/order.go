@@ -151,7 +151,7 @@ func (l *line) check(order ship.Order, options ship.Normalizing) {
 }
 
 // order is the order of the line.
-func (l *line) order(account ship.Account) ship.Order {
+func (l *line) order(account ship.Account, locations []ship.Location) ship.Order {
 	values := l.values
 	order := ship.Order{
 		OrderID:   values["order"],
@@ -166,11 +166,15 @@ func (l *line) order(account ship.Account) ship.Order {
 			City:     values["city"],
 			State:    values["state"],
 			Zip:      values["zip"],
-			Country:  countryOf(values["country"], account),
+			Country:  countryCode(values["country"]),
 			Phone:    values["phone"],
 			Email:    values["email"],
 		},
 		Options: ship.Options{Signature: l.signature()},
+	}
+	l.leaveFrom(&order, locations)
+	if values["country"] == "" {
+		order.Destination.Country = homeCountry(order, account)
 	}
 
 	for _, parcel := range l.splitValues("weight", "weightUnit", "length", "width", "height", "lengthUnit") {
@@ -198,13 +202,18 @@ func (l *line) parcel(values map[string]string) ship.Parcel {
 	return parcel
 }
 
-// countryOf reads a code or a name. A line without one stays in the account's
-// own country.
-func countryOf(written string, account ship.Account) string {
-	if written == "" && account.Origin != nil {
+// homeCountry is the country that a line without one stays in: that of its
+// location, else the account's own.
+func homeCountry(order ship.Order, account ship.Account) string {
+	switch {
+	case order.Origin.Country != "":
+		return order.Origin.Country
+	case account.Location != nil:
+		return account.Location.Address.Country
+	case account.Origin != nil:
 		return account.Origin.Country
 	}
-	return countryCode(written)
+	return ""
 }
 
 // countryCode is the code of a country, or what is written if it is not known.

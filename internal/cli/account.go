@@ -163,7 +163,13 @@ type shownAccount struct {
 func shownAccounts(list []ship.Account) []any {
 	shown := make([]any, len(list))
 	for i, row := range list {
-		shown[i] = shownAccount(row)
+		shown[i] = shownAccount{
+			ID:       row.ID,
+			Name:     row.Name,
+			Origin:   row.Origin,
+			Units:    row.Units,
+			Currency: row.Currency,
+		}
 	}
 	return shown
 }

@@ -42,6 +42,7 @@ var unaudited = map[string]string{
 	"waybill key list":           looks,
 	"waybill label":              asKey,
 	"waybill listen":             looks,
+	"waybill locations":          asKey,
 	"waybill manifest close":     asKey,
 	"waybill manifest file":      asKey,
 	"waybill manifest list":      asKey,

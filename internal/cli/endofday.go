@@ -23,6 +23,7 @@ func (s *service) pickupBookCommand() *cobra.Command {
 	var (
 		in             client.PickupRequest
 		ready, closing string
+		location       string
 	)
 	cmd := &cobra.Command{
 		Use:     "book --carrier CARRIER --ready TIME --close TIME",
@@ -41,6 +42,9 @@ func (s *service) pickupBookCommand() *cobra.Command {
 				return err
 			}
 
+			if in.Address, err = atLocation(cmd.Context(), service, location); err != nil {
+				return err
+			}
 			pickup, err := service.BookPickup(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -50,6 +54,7 @@ func (s *service) pickupBookCommand() *cobra.Command {
 	}
 
 	s.liveFlag(cmd)
+	locationFlag(cmd, &location)
 	flags := cmd.Flags()
 	sellerFlags(cmd, &in.Carrier, &in.ConnectionID)
 	flags.StringVar(&ready, "ready", "", "when the parcels are ready, with the offset of the place")
@@ -147,8 +152,9 @@ func (s *service) manifestCommand() *cobra.Command {
 
 func (s *service) manifestCloseCommand() *cobra.Command {
 	var (
-		in   client.ManifestRequest
-		path string
+		in       client.ManifestRequest
+		path     string
+		location string
 	)
 	cmd := &cobra.Command{
 		Use:     "close --carrier CARRIER",
@@ -161,6 +167,9 @@ func (s *service) manifestCloseCommand() *cobra.Command {
 				return err
 			}
 
+			if in.Address, err = atLocation(cmd.Context(), service, location); err != nil {
+				return err
+			}
 			manifest, err := service.CloseManifest(cmd.Context(), in)
 			if err != nil {
 				return err
@@ -177,6 +186,7 @@ func (s *service) manifestCloseCommand() *cobra.Command {
 	}
 
 	s.liveFlag(cmd)
+	locationFlag(cmd, &location)
 	flags := cmd.Flags()
 	sellerFlags(cmd, &in.Carrier, &in.ConnectionID)
 	flags.StringVar(&in.ShipDate, "ship-date", "", "day, such as 2027-03-01 (default: today)")

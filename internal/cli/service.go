@@ -44,6 +44,7 @@ func (c *cli) useCommands() []*cobra.Command {
 		s.returnCommand(),
 		s.pickupCommand(),
 		s.manifestCommand(),
+		s.locationsCommand(),
 		s.pointsCommand(),
 		s.proofCommand(),
 		s.dutiesCommand(),

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ func orderFile(cmd *cobra.Command, path *string) {
 }
 
 func (s *service) ratesCommand() *cobra.Command {
-	var file string
+	var file, location string
 	cmd := &cobra.Command{
 		Use:     "rates -f FILE",
 		Short:   "Compare what carriers charge for an order",
@@ -37,6 +38,9 @@ func (s *service) ratesCommand() *cobra.Command {
 				return err
 			}
 
+			if err := leaveFrom(cmd.Context(), service, &order, location); err != nil {
+				return err
+			}
 			rates, err := service.Rates(cmd.Context(), ratesOf(order))
 			if err != nil {
 				return err
@@ -46,7 +50,17 @@ func (s *service) ratesCommand() *cobra.Command {
 	}
 
 	orderFile(cmd, &file)
+	locationFlag(cmd, &location)
 	return cmd
+}
+
+// leaveFrom has the order leave from the location that a flag names, if it does.
+func leaveFrom(ctx context.Context, service *client.Client, order *client.ShipmentRequest, location string) error {
+	origin, err := atLocation(ctx, service, location)
+	if origin != nil {
+		order.Origin = origin
+	}
+	return err
 }
 
 // ratesOf asks for the rates of an order.
@@ -88,6 +102,7 @@ func writeRates(w io.Writer, rates client.Rates) {
 type shipOrder struct {
 	*service
 	file, order, rate, maxAmount string
+	location                     string
 	idempotency, label           string
 	dryRun                       bool
 }
@@ -107,6 +122,7 @@ func (s *service) shipCommand() *cobra.Command {
 	}
 
 	orderFile(cmd, &b.file)
+	locationFlag(cmd, &b.location)
 	s.liveFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&b.order, "order-id", "", "order number (default: that of the file)")
@@ -128,6 +144,9 @@ func (b *shipOrder) run(cmd *cobra.Command, _ []string) error {
 		if err != nil {
 			return err
 		}
+		if err := leaveFrom(cmd.Context(), service, &order, b.location); err != nil {
+			return err
+		}
 		rates, err := service.Rates(cmd.Context(), ratesOf(order))
 		if err != nil {
 			return err
@@ -141,6 +160,10 @@ func (b *shipOrder) run(cmd *cobra.Command, _ []string) error {
 	}
 	if b.isLive() && order.MaxAmount == nil {
 		return errors.New("--max-amount is required with a live key: the most that the label may cost")
+	}
+
+	if err := leaveFrom(cmd.Context(), service, &order, b.location); err != nil {
+		return err
 	}
 
 	key := cmp.Or(b.idempotency, "cli-"+order.OrderID)

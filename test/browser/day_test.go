@@ -13,12 +13,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// dayFile is a file of 200 orders for three carriers. The addresses of twelve of them
-// can be corrected, and ten go abroad.
+// dayFile is a file of 200 orders for three carriers and from two places. The addresses
+// of twelve of them can be corrected, and ten go abroad.
 func dayFile(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("Order,Name,Street,City,State,Zip,Country,Phone,Weight,Weight unit,Carrier,Item,Quantity,Item value,Currency,HS code,Made in\n")
+	b.WriteString("Order,Name,Street,City,State,Zip,Country,Phone,Weight,Weight unit,Carrier,Item,Quantity,Item value,Currency,HS code,Made in,Ship from\n")
 	for i := range 200 {
 		carrier := []string{"ups", "usps", "fedex"}[i%3]
 		street := fmt.Sprintf("%d Main St", i+1)
@@ -30,7 +30,8 @@ func dayFile(t *testing.T) string {
 			// Labels of FedEx that go abroad are on no manifest: it closes FedEx Ground.
 			carrier, place, customs = "ups", "Berlin,,10117,DE", "Cotton T-shirt,2,12.50,USD,6109.10,US"
 		}
-		fmt.Fprintf(&b, "D-%d,Customer %d,%s,%s,+15125550100,%d.5,lb,%s,%s\n", 7001+i, i+1, street, place, 1+i%5, carrier, customs)
+		from := []string{"", "Reno warehouse"}[i%2]
+		fmt.Fprintf(&b, "D-%d,Customer %d,%s,%s,+15125550100,%d.5,lb,%s,%s,%s\n", 7001+i, i+1, street, place, 1+i%5, carrier, customs, from)
 	}
 	path := filepath.Join(t.TempDir(), "day.csv")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
@@ -39,13 +40,22 @@ func dayFile(t *testing.T) string {
 	return path
 }
 
-// TestAShippingDay is a day as a shipping team has it: orders from a file, addresses
-// that are corrected, labels and customs papers to print, manifests, a pickup and a
-// return.
+// TestAShippingDay is a day as a shipping team has it: orders from a file and from two
+// places, addresses that are corrected, labels and customs papers to print, manifests of
+// each place, and a pickup.
 func TestAShippingDay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.firstRun()
+	s.do("there is a second place to ship from",
+		chromedp.Navigate(s.base+"/app/test/settings/locations/new"), chromedp.WaitVisible(`#f-name`),
+		until(`(() => {
+			const values = {name: "Reno warehouse", sender: "Acme", address1: "1 Commerce Way", city: "Reno", state: "NV", zip: "89502", phone: "7755550100", "cutoff.0.time": "16:30"};
+			for (const name in values) document.querySelector("[name='" + name + "']").value = values[name];
+			document.querySelector("[name=default]").checked = false;
+			return true;
+		})()`), s.shot("day-location"), chromedp.Click(`.form-foot button.primary`), sees("16:30"),
+	)
 	s.do("orders come from a file",
 		chromedp.Navigate(s.base+"/app/test/batches"), chromedp.WaitVisible(`#f-file`), chromedp.SetUploadFiles(`#f-file`, []string{dayFile(t)}),
 		chromedp.Click(`.upload button`), sees("Map columns"), chromedp.Click(`.form-foot button.primary`),
@@ -63,7 +73,8 @@ func TestAShippingDay(t *testing.T) {
 	s.pages(s.fetch(`a[href*="documents.pdf"]`), 10)
 
 	s.do("what waits is shown by carrier",
-		chromedp.Navigate(s.base+"/app/test/end-of-day"), sees("Close manifest"), sees("Make hand-over sheet"), s.shot("day-waiting"),
+		chromedp.Navigate(s.base+"/app/test/end-of-day"), sees("Close manifest"), sees("Make hand-over sheet"),
+		sees("Reno warehouse"), sees("Close before 16:30"), s.shot("day-waiting"),
 	)
 	s.do("a pickup is booked", chromedp.Click(`details summary`), chromedp.WaitVisible(`details[open] [name=date]`), s.shot("day-pickup"),
 		until(`(() => {
@@ -71,7 +82,8 @@ func TestAShippingDay(t *testing.T) {
 			document.querySelector("details[open] [name=date]").value = tomorrow.toISOString().slice(0, 10);
 			return true;
 		})()`), chromedp.Click(`details[open] .button`), sees("Pickups"), sees("Scheduled"))
-	for range 3 {
+	// Of two carriers each place has a manifest of its own; FedEx closes the day.
+	for range 5 {
 		s.do("a manifest is closed", until(`document.querySelectorAll("form[action$=manifests] button").length > 0`),
 			until(`(() => {
 				window.groups = document.querySelectorAll("form[action$=manifests] button").length;

@@ -126,6 +126,11 @@ func (c *town) belongings() {
 	c.send(c.home+"/views", url.Values{"name": {"Problems of the week"}, "status": {"exception"}, "days": {"7"}}, "", "", nil)
 	_, err = c.api.CloseManifest(c.Context(), client.ManifestRequest{Carrier: "usps"})
 	c.must(err)
+	_, err = c.api.CreateLocation(c.Context(), client.LocationRequest{
+		Name: "Reno warehouse", CutoffTimes: []client.CutoffTime{{Time: "17:00"}, {Carrier: "usps", Time: "15:30"}},
+		Address: client.Address{Name: "Northwind Warehouse", Address1: "1 Commerce Way", City: "Reno", State: "NV", Zip: "89502", Country: "US"},
+	})
+	c.must(err)
 	for _, box := range [][4]string{{"Small carton", "8", "6", "4"}, {"Shoe box", "13", "8", "5"}, {"Poster tube", "25", "4", "4"}} {
 		c.send(c.home+"/boxes", url.Values{"name": {box[0]}, "length": {box[1]}, "width": {box[2]}, "height": {box[3]}, "unit": {"in"}}, "", "", nil)
 	}
