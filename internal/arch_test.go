@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
 	{"quoting", "addresscheck", "inquiry", "carrier/conformance", "store/storetest"},
-	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk"}, // services know no driver
+	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns"}, // services know no driver
 	{"carrier/all", "tracking", "plugin"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site"},

@@ -185,6 +185,7 @@ func (a *App) buildWorker() error {
 			Bulk:      a.services.bulk,
 			Privacy:   a.services.privacy,
 			Handover:  a.services.handover,
+			Returns:   a.services.returns,
 			Addresses: a.services.addresses,
 			Member:    a.services.member,
 			Store:     a.store,

@@ -315,6 +315,8 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 	w.exec(`UPDATE purchase_attempts SET error_message = 'no such street: 77 Quetzal Street' WHERE shipment_id = $1`, id)
 	w.exec(`INSERT INTO orphaned_labels (account_id, livemode, carrier, tracking_number, shipment_id, attempt, found_by, state, purchase, message)
 		SELECT account_id, livemode, 'ups', '1Z0', id, 1, 'lookup', 'void_declined', purchase, 'ask Quetzalina' FROM shipments WHERE id = $1`, id)
+	w.exec(`INSERT INTO return_requests (account_id, livemode, id, shipment_id, reason, items, comment, email, language, paid_by, denial, error_message)
+		SELECT account_id, livemode, gen_random_uuid(), id, 'Wrong size', 'the quetzal scarf', 'Quetzalina', '`+canaryEmail+`', 'en', 'account', 'Quetzalina', '77 Quetzal Street' FROM shipments WHERE id = $1`, id)
 	w.exec(`UPDATE carrier_exchanges SET url = url || '?to=Quetzal', error = 'Quetzal' WHERE shipment_id = $1`, id)
 	w.exec(`UPDATE api_requests SET problem = convert_to('{"detail":"77 Quetzal Street"}', 'UTF8'), idempotency_key = '` + canaryEmail + `' WHERE path LIKE '%@%'`)
 	w.exec(`UPDATE webhook_attempts SET error = 'no route to quetzalina@kanari.example'`)

@@ -35,6 +35,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
+	"github.com/waybillhq/waybill/internal/returns"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -62,6 +63,7 @@ type services struct {
 	bulk      *bulk.Service
 	privacy   *privacy.Service
 	handover  *handover.Service
+	returns   *returns.Service
 	box       *seal.Box
 	traffic   *carrierkit.Traffic
 	heavy     *budget.Budget
@@ -247,6 +249,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Plugins:        plugins.Specs,
 		}),
 	}
+	out.returns = newReturns(cfg, baseURL, st, accounts, buying, out.tracking, log)
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
 		return services{}, err
 	}
@@ -393,6 +396,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Rules:          a.services.rules,
 		Privacy:        a.services.privacy,
 		Handover:       a.services.handover,
+		Returns:        a.services.returns,
 		Addresses:      a.services.addresses,
 		Inquiry:        a.services.inquiry,
 		Batch:          a.services.batch,

@@ -20,6 +20,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Account:      a.services.account,
 		Member:       a.services.member,
 		Handover:     a.services.handover,
+		Returns:      a.services.returns,
 		Quoting:      a.services.quoting,
 		Addresses:    a.services.addresses,
 		Shipping:     a.services.shipping,

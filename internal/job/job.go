@@ -224,3 +224,18 @@ func (SettleManifest) Kind() string { return "settle_manifest" }
 
 // Queue is that of pickups.
 func (SettleManifest) Queue() string { return "handover" }
+
+// FulfilReturn buys and sends the label of a return that a recipient asked for and
+// that was approved.
+type FulfilReturn struct {
+	Account  ship.AccountID       `json:"account"`
+	Livemode bool                 `json:"livemode"`
+	Request  ship.ReturnRequestID `json:"request"`
+}
+
+// Kind names the job in the queue.
+func (FulfilReturn) Kind() string { return "fulfil_return" }
+
+// Queue is the job's own: a mail server that is down must not hold up other work,
+// and copies of v0.1.0 do not know the job.
+func (FulfilReturn) Queue() string { return "returns" }

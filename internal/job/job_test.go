@@ -35,6 +35,7 @@ var kinds = []interface{ Kind() string }{
 	job.NotifyBreakGlass{},
 	job.SettlePickup{},
 	job.SettleManifest{},
+	job.FulfilReturn{},
 }
 
 // texts are the arguments that are no ids, and why a job has them. Nothing that

@@ -98,6 +98,7 @@ type exportedFile struct {
 	Shipments []exportedShipment `json:"shipments"`
 	Trackers  []exportedTracker  `json:"trackers"`
 	Lines     []exportedLine     `json:"orderFileLines"`
+	Returns   []exportedReturn   `json:"returnRequests"`
 	Notes     []string           `json:"notes"`
 
 	terms []string // texts by which the person is found in what carriers wrote
@@ -143,6 +144,19 @@ type exportedLine struct {
 	Values map[string]string `json:"values"`
 }
 
+// An exportedReturn is a return that somebody asked for.
+type exportedReturn struct {
+	ID           string `json:"id"`
+	At           string `json:"timestamp"`
+	Shipment     string `json:"shipmentId"`
+	Status       string `json:"status"`
+	Reason       string `json:"reason"`
+	Items        string `json:"items,omitempty"`
+	Comment      string `json:"comment,omitempty"`
+	Email        string `json:"email,omitempty"`
+	DenialReason string `json:"denialReason,omitempty"`
+}
+
 // WorkExport makes the file of an export. If it is interrupted, it begins again.
 func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportID) error {
 	export, err := s.Store.Export(ctx, t, id)
@@ -165,6 +179,7 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 		Shipments: []exportedShipment{},
 		Trackers:  []exportedTracker{},
 		Lines:     []exportedLine{},
+		Returns:   []exportedReturn{},
 		Notes: []string{
 			"Events show the data of their shipments and are not repeated here.",
 			"The search index has keyed hashes of words of name, company, city and e-mail address.",
@@ -180,12 +195,15 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 	if err := s.exportLines(ctx, t, person, &file); err != nil {
 		return err
 	}
+	if err := s.exportReturns(ctx, t, person, &file); err != nil {
+		return err
+	}
 
 	text, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", id, err)
 	}
-	export.Counts = map[string]int{"shipments": len(file.Shipments), "trackers": len(file.Trackers), "lines": len(file.Lines)}
+	export.Counts = map[string]int{"shipments": len(file.Shipments), "trackers": len(file.Trackers), "lines": len(file.Lines), "returnRequests": len(file.Returns)}
 	export.FinishedAt = s.now()
 	export.ExpiresAt = s.now().Add(exportLife)
 	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, fileBinding(t, id)...))
@@ -340,6 +358,34 @@ func (s *Service) exportLines(ctx context.Context, t ship.Tenant, person ship.Pe
 			}
 		}
 		file.Lines = append(file.Lines, exportedLine{Batch: string(line.Batch), Number: line.Number, Values: values})
+	}
+	return nil
+}
+
+// exportReturns adds what was asked for about the person's shipments, or under their
+// e-mail address.
+func (s *Service) exportReturns(ctx context.Context, t ship.Tenant, person ship.Person, file *exportedFile) error {
+	shipments := make([]ship.ShipmentID, len(file.Shipments))
+	for i, shipment := range file.Shipments {
+		shipments[i] = ship.ShipmentID(shipment.ID)
+	}
+	requests, err := s.Store.ReturnRequestsOf(ctx, t, shipments, person.Email, maxExported)
+	if err != nil {
+		return err
+	}
+
+	for _, request := range requests {
+		file.Returns = append(file.Returns, exportedReturn{
+			ID:           string(request.ID),
+			At:           wire.Time(request.ID.Raw().Time()),
+			Shipment:     string(request.Shipment),
+			Status:       string(request.State),
+			Reason:       request.Reason,
+			Items:        request.Items,
+			Comment:      request.Comment,
+			Email:        request.Email,
+			DenialReason: request.Denial,
+		})
 	}
 	return nil
 }

@@ -166,6 +166,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillErasures(t, f, tenant, sh)
 	fillHandover(t, f, tenant, sh)
 	fillBulkWork(t, f, tenant, sh)
+	fillReturns(t, f, tenant, sh)
 
 	// Entries of the audit log are pending until they are chained.
 	for _, sql := range []string{
@@ -236,6 +237,20 @@ func fillBulkWork(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	}
 	if isNew, err := f.AddBulkAction(t.Context(), action, rows); !isNew || err != nil {
 		t.Fatal(isNew, err)
+	}
+}
+
+func fillReturns(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
+	t.Helper()
+	if err := f.SaveReturnRule(t.Context(), tenant, ship.DefaultReturnRule()); err != nil {
+		t.Fatal(err)
+	}
+	request := ship.ReturnRequest{
+		ID: ship.NewReturnRequestID(7, now()), Tenant: tenant, Shipment: sh.ID, State: ship.ReturnRequested,
+		Reason: "Wrong size", Language: "en", PaidBy: ship.PaidByAccount,
+	}
+	if added, err := f.AddReturnRequest(t.Context(), request, nil); err != nil || !added {
+		t.Fatal(added, err)
 	}
 }
 

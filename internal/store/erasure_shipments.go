@@ -268,6 +268,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 		{"tracking_events", sqlEraseScans, args},
 		{"orphaned_labels", sqlEraseOrphans, args},
 		{"carrier_exchanges", sqlEraseExchanges, args},
+		{"return_requests", sqlEraseReturnRequests, args},
 		{"search_words", sqlEraseWords, words},
 	} {
 		n, err := s.run(ctx, statement.sql, statement.args)

@@ -82,6 +82,7 @@ var (
 	webhookAttemptTexts = textTable{name: "webhook_attempts", page: sqlAttemptTexts, sql: sqlEraseAttemptTexts}
 	pushTexts           = textTable{name: "pushes", page: sqlPushTexts, sql: sqlErasePushes, withNumbers: true}
 	requestTexts        = textTable{name: "api_requests", page: sqlRequestTexts, sql: sqlEraseRequests}
+	returnTexts         = textTable{name: "return_requests", page: sqlReturnTexts, sql: sqlEraseReturnTexts}
 	idempotencyTexts    = textTable{name: "idempotency_keys", page: sqlKeyTexts, sql: sqlEraseKeys}
 )
 

@@ -205,6 +205,7 @@ var erasureSteps = []erasureStep{
 	{"trackers", eraseTrackers},
 	{"settle", awaitWriters},
 	{"batch_rows", eraseBatchRows},
+	{"return_requests", returnTexts.erase},
 	{"events", eraseEvents},
 	{"carrier_exchanges", eraseExchanges},
 	{"webhook_attempts", webhookAttemptTexts.erase},

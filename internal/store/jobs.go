@@ -19,6 +19,7 @@ const (
 	QueuePrivacy  = "privacy"
 	QueueBatches  = "batches"
 	QueueHandover = "handover" // pickups and manifests; copies of v0.1.0 do not work on it
+	QueueReturns  = "returns"  // returns that recipients asked for; likewise
 )
 
 // maxAttempts is far more than any job needs: no job here is ever discarded, and

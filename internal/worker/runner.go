@@ -26,6 +26,7 @@ const (
 	privacyWorkers  = 2
 	batchWorkers    = 4
 	handoverWorkers = 10
+	returnWorkers   = 4
 )
 
 // The waits of the queue, where Config has none.
@@ -73,6 +74,7 @@ func New(c Config) (*Runner, error) {
 			store.QueuePrivacy:  {MaxWorkers: privacyWorkers},
 			store.QueueBatches:  {MaxWorkers: batchWorkers},
 			store.QueueHandover: {MaxWorkers: handoverWorkers},
+			store.QueueReturns:  {MaxWorkers: returnWorkers},
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, observer),

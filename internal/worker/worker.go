@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
+	"github.com/waybillhq/waybill/internal/returns"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -37,6 +38,7 @@ type Services struct {
 	Bulk      *bulk.Service
 	Privacy   *privacy.Service
 	Handover  *handover.Service
+	Returns   *returns.Service
 	Addresses *addresscheck.Service
 	Member    *member.Service
 	Store     *store.Store
@@ -76,6 +78,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.SettleManifest) (time.Duration, error) {
 		return s.Handover.SettleManifest(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Manifest)
+	})
+
+	addLasting(all, observer, func(ctx context.Context, j job.FulfilReturn) (time.Duration, error) {
+		return s.Returns.Fulfil(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Request)
 	})
 
 	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {

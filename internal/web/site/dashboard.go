@@ -24,6 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
+	"github.com/waybillhq/waybill/internal/returns"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -41,6 +42,7 @@ type Config struct {
 	Addresses *addresscheck.Service
 	Shipping  *shipping.Service
 	Handover  *handover.Service
+	Returns   *returns.Service
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service
 	Batch     *batch.Service

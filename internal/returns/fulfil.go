@@ -1,0 +1,198 @@
+package returns
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// How long a fulfilment waits, and when it gives up.
+const (
+	lookAgain   = 5 * time.Second // for a purchase whose outcome is not known
+	tryAgain    = time.Minute     // after a carrier that cannot be reached, or a mail server
+	buyingEnds  = 24 * time.Hour  // after the approval: a person decides
+	mailingEnds = 24 * time.Hour  // after the purchase: the label stays on the page
+)
+
+// Fulfil continues with a request that is approved: it buys the label, and sends it.
+// What it returns beside the error is after how long to continue; zero when it is
+// done. It can end anywhere and be called again.
+func (s *Service) Fulfil(ctx context.Context, t ship.Tenant, id ship.ReturnRequestID) (time.Duration, error) {
+	request, err := s.Store.ReturnRequest(ctx, t, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return 0, nil // it was deleted with the shipment
+	}
+	if err != nil {
+		return 0, err
+	}
+	if request.State != ship.ReturnApproved {
+		return 0, nil
+	}
+
+	if request.Return == "" {
+		again, err := s.buy(ctx, &request)
+		if err != nil || again > 0 || request.Return == "" {
+			return again, err
+		}
+	}
+	return s.send(ctx, request)
+}
+
+// buy buys the label. After it, the request has its return, or has failed, or is to
+// be continued.
+func (s *Service) buy(ctx context.Context, request *ship.ReturnRequest) (time.Duration, error) {
+	rule, err := s.Rule(ctx, request.Tenant)
+	if err != nil {
+		return 0, err
+	}
+
+	key := purchaseKey(*request)
+	bought, err := s.Buy(ctx, Purchase{
+		Tenant:      request.Tenant,
+		Shipment:    request.Shipment,
+		Spender:     request.Spender,
+		Carrier:     rule.Carrier,
+		Service:     rule.Service,
+		MaxAmount:   rule.MaxAmount,
+		Key:         key,
+		Fingerprint: sha256.Sum256([]byte(key)),
+	})
+	if err != nil {
+		if bought, err = s.notBought(ctx, *request, err); err != nil {
+			return tryAgain, err
+		}
+	}
+	if bought.Pending {
+		return lookAgain, nil
+	}
+	if bought.Shipment == "" {
+		return 0, nil // it has failed
+	}
+
+	if err := s.Store.RecordReturnLabel(ctx, *request, bought.Shipment); err != nil {
+		return 0, fmt.Errorf("record the label of %s: %w", request.ID, err)
+	}
+	request.Return = bought.Shipment
+	request.BoughtAt = s.now()
+	return 0, nil
+}
+
+// purchaseKey is the idempotency key of the request's purchase. It names the
+// approval, so whoever continues asks for the same purchase. It begins with a
+// character that a client's key cannot have.
+func purchaseKey(request ship.ReturnRequest) string {
+	return "\x02" + string(request.ID) + "/" + strconv.Itoa(request.Approvals)
+}
+
+// notBought records a purchase that is known to have bought nothing, and returns
+// what is known of one that may have. It is an error if the purchase is to be tried
+// again later.
+func (s *Service) notBought(ctx context.Context, request ship.ReturnRequest, failure error) (Bought, error) {
+	switch ship.KindOf(failure) {
+	case ship.Unavailable, ship.Limited:
+		// Nothing was bought, and asking again under the same key is safe.
+		if s.now().Before(request.DecidedAt.Add(buyingEnds)) {
+			return Bought{}, failure
+		}
+	case ship.Internal, ship.Uncertain:
+		// It is not known what was bought. The same key finds out.
+		return Bought{}, failure
+	}
+
+	// The answer can be about now, for example because the key that approved was
+	// revoked, while an earlier run has bought the label and died.
+	known, err := s.Store.IdempotencyRecord(ctx, request.Tenant, purchaseKey(request))
+	switch ship.KindOf(err) {
+	case "":
+		if known.Shipment == "" {
+			return Bought{Pending: true}, nil
+		}
+		shipment, err := s.Store.Shipment(ctx, request.Tenant, known.Shipment)
+		if err != nil {
+			return Bought{}, err
+		}
+		if shipment.State.Bought() {
+			return Bought{Shipment: shipment.ID}, nil
+		}
+		if shipment.State != ship.StateFailed {
+			return Bought{Pending: true}, nil
+		}
+	case ship.NotFound:
+	default:
+		return Bought{}, err
+	}
+
+	code, message := explain(failure)
+	return Bought{}, s.Store.FailReturn(ctx, request, code, message)
+}
+
+// explain returns the code and the words of a failure. A carrier's own words follow
+// ours.
+func explain(failure error) (code, message string) {
+	coded, ok := errors.AsType[*ship.Error](failure)
+	if !ok {
+		return "internal", "the label could not be bought"
+	}
+
+	code = coded.Code
+	if code == "" {
+		code = string(coded.Kind)
+	}
+	message = coded.Message
+	if coded.Refusal.Message != "" {
+		message += ": " + coded.Refusal.Message
+	}
+	for _, field := range coded.Fields {
+		message += "; " + field.Pointer + " " + field.Detail
+	}
+	return code, message
+}
+
+// send mails the label, if there is a mail server and an address, and ends the
+// request. The tracking page has the label in any case. A process that dies between
+// the mail and its record sends it again.
+func (s *Service) send(ctx context.Context, request ship.ReturnRequest) (time.Duration, error) {
+	if s.Mail == nil || request.Email == "" {
+		return 0, s.Store.FinishReturn(ctx, request, false)
+	}
+
+	err := s.mail(ctx, request)
+	switch {
+	case err == nil:
+		return 0, s.Store.FinishReturn(ctx, request, true)
+	case ship.KindOf(err) == ship.Gone || ship.KindOf(err) == ship.NotFound:
+		return 0, s.Store.FinishReturn(ctx, request, false) // the label was voided or erased meanwhile
+	case s.now().After(request.BoughtAt.Add(mailingEnds)):
+		s.Log.WarnContext(ctx, "return label not mailed", "request", request.ID, "error", err)
+		return 0, s.Store.FinishReturn(ctx, request, false)
+	}
+	return tryAgain, fmt.Errorf("mail the label of %s: %w", request.ID, err)
+}
+
+// mail sends the link to the label.
+func (s *Service) mail(ctx context.Context, request ship.ReturnRequest) error {
+	link, until, err := s.LabelLink(ctx, request.Tenant, request.Return)
+	if err != nil {
+		return err
+	}
+	shipment, err := s.Store.Shipment(ctx, request.Tenant, request.Shipment)
+	if err != nil {
+		return err
+	}
+	page, err := s.PageURL(ctx, shipment)
+	if err != nil {
+		return err
+	}
+	sender, err := s.Sender(ctx, request.Tenant.Account)
+	if err != nil {
+		return err
+	}
+
+	subject, text := letter(request.Language, sender, link, page, until)
+	return s.Mail(ctx, []string{request.Email}, subject, text)
+}
