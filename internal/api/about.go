@@ -80,7 +80,14 @@ var abouts = map[string]string{
 	"getLocation":    "Returns a location.",
 	"changeLocation": "Updates the given fields and leaves the rest unchanged. Shipments, pickups and manifests that exist keep the address that they were made with.",
 	"deleteLocation": "Deletes a location. What was sent from it keeps its address and `locationId`. If it was the default, requests without an origin use the account's sender address again.",
-	"listCarriers":   "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
+	"getReturnRule":  "Returns what the account allows recipients who want to send a parcel back. Live and test mode have separate rules.",
+	"changeReturnRule": "Replaces the rule. While it is enabled, the tracking page of a delivered parcel has a form on which the recipient asks for a return. Requests that exist keep the terms that they were made under.\n\n" +
+		"With `approval: automatic`, labels are bought as soon as recipients ask. They count against the daily limit of the key that saved the rule.",
+	"listReturnRequests":   "Lists the returns that recipients asked for, newest first.",
+	"getReturnRequest":     "Returns a return request.",
+	"approveReturnRequest": "Approves a return request, also one that was denied or has failed. The label is bought in the background as a return of the shipment, once for each approval, and its link is mailed to the recipient. It counts against the daily limit of the key.",
+	"denyReturnRequest":    "Denies a return request. The recipient reads the reason on the tracking page.",
+	"listCarriers":         "Lists the carriers with their services, packaging and capabilities. A test key sees the simulated carriers.",
 	"getRouting": "Returns the rules that choose the carrier if the client names none: the active rules and the draft. Live and test mode have separate rules.\n\n" +
 		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; `routing` of each shipment shows what was chosen, what was excluded and why.",
 	"saveRoutingDraft":    "Saves rules as the draft, replacing the previous one. The rules are validated completely: an invalid condition is rejected with its column and, where possible, a suggested correction. The draft has no effect until it is published.",
@@ -114,6 +121,7 @@ var tags = [][2]string{
 	{"Rates", "Prices and delivery times of each carrier."},
 	{"Addresses", "Checks of addresses before a parcel is sent."},
 	{"Shipments", "Labels bought for orders."},
+	{"Return requests", "Returns that recipients ask for."},
 	{"Labels", "Labels as PDF, ZPL and PNG."},
 	{"Batches", "Many shipments with one request."},
 	{"Pickups", "Drivers that collect parcels."},

@@ -22,6 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
+	"github.com/waybillhq/waybill/internal/returns"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -47,6 +48,7 @@ type bench struct {
 	store   *store.Store
 	account *account.Service
 	privacy *privacy.Service
+	returns *returns.Service
 	batch   *batch.Service
 	lose    func() bool // whether the answer of a purchase of a batch is lost
 	owner   ship.AccountID
@@ -124,9 +126,10 @@ func newBench(t testing.TB) *bench {
 		Store: st, Box: c.Box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
 	c.Handover = handover.New(handover.Config{Store: st, Accounts: sellers, Labels: labels, Waits: handover.DefaultWaits, Log: c.Log})
+	c.Returns = returns.New(returns.Config{Store: st, Log: c.Log})
 	c.Privacy = privacy.New(privacy.Config{Store: st, Box: c.Box, Log: c.Log, RedactCells: batch.RedactCells})
 	c.Limits.RequestsPerSec = -1
-	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy}
+	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy, returns: c.Returns}
 	b.batch = newBatches(b, c)
 	c.Batch = b.batch
 	b.handler = New(c)

@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests", "locations",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests", "locations", "return_rules", "return_requests",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -90,6 +90,7 @@ type auditStep struct {
 func (b *auditBench) steps() []auditStep {
 	hook := func(path string) string { return "/v1/webhooks/" + b.hook + path }
 	pickup, manifest := b.inReview()
+	asked := string(b.askForReturn(b.ship()).ID)
 	event, rules := b.event(), `{"rules":[{"name":"a","then":{"choose":"fastest"}}]}`
 	return []auditStep{
 		{"createWebhook", "webhook.made", "", 201, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:19998/hook"}`},
@@ -107,6 +108,9 @@ func (b *auditBench) steps() []auditStep {
 		{"rollBackRouting", "routing.rolled_back", "2", 201, "POST", "/v1/routing/rollback", `{"version":1}`},
 		{"importRateSheet", "rate_sheet.imported", "ups-2026", 201, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", sheetExample)},
 		{"changeRetention", "settings.retention_changed", "", 200, "PUT", "/v1/retention", `{"labelDays":30}`},
+		{"changeReturnRule", "return_rule.changed", "", 200, "PUT", "/v1/return-rule", returnRuleBody},
+		{"denyReturnRequest", "return_request.denied", asked, 200, "POST", "/v1/return-requests/" + asked + "/deny", `{"reason":"It was worn."}`},
+		{"approveReturnRequest", "return_request.approved", asked, 202, "POST", "/v1/return-requests/" + asked + "/approve", ""},
 		{"createBatch", "batch.requested", "", 202, "POST", "/v1/batches", `{"shipments":[` + specBody + `]}`},
 		{"createLocation", "location.added", "", 201, "POST", "/v1/locations", locationBody("Sparks", "Sparks", "89431", "")},
 		{"changeLocation", "location.changed", b.place, 200, "PATCH", "/v1/locations/" + b.place, `{"default":true}`},

@@ -82,8 +82,17 @@ var requestExamples = withRouting(map[string]any{
 	"closeManifest":   json.RawMessage(`{"carrier": "usps", "shipDate": "2026-03-02"}`),
 	"resolvePickup":   json.RawMessage(`{"outcome": "booked", "confirmation": "2929602E9CP"}`),
 	"resolveManifest": json.RawMessage(`{"outcome": "closed", "number": "9275090001004001234567"}`),
-	"createErasure":   json.RawMessage(`{"email": "ada@example.com"}`),
-	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
+	"changeReturnRule": json.RawMessage(`{
+		"enabled": true,
+		"days": 30,
+		"reasons": ["Wrong size", "Damaged or defective", "No longer needed"],
+		"paidBy": "account",
+		"approval": "manual",
+		"maxAmount": {"amount": "15.00", "currency": "USD"}
+	}`),
+	"denyReturnRequest": json.RawMessage(`{"reason": "The 30 days are over."}`),
+	"createErasure":     json.RawMessage(`{"email": "ada@example.com"}`),
+	"redeliverEvent":    json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 })
 
 const (
@@ -361,6 +370,12 @@ func responseExample(id string, status int) any {
 		listed.Documents = []manifestDocument{}
 		listed.ShipmentIDs = []string{}
 		return pageOf([]manifest{listed}, false, "")
+	case "getReturnRule", "changeReturnRule":
+		return returnRuleExample()
+	case "getReturnRequest", "approveReturnRequest", "denyReturnRequest":
+		return returnRequestExample(id)
+	case "listReturnRequests":
+		return pageOf([]returnRequest{returnRequestExample(id)}, false, "")
 	case "getRetention", "changeRetention":
 		return retentionShown{PersonalDataDays: 90, LabelDays: 30}
 	case "redeliverEvent":
@@ -595,6 +610,49 @@ func locationExample() ship.Location {
 		CutoffTimes: []ship.CutoffTime{{Time: "17:00"}, {Carrier: "usps", Time: "15:30"}},
 		IsDefault:   true,
 	}
+}
+
+// returnRuleExample is the rule of the request's example.
+func returnRuleExample() returnRule {
+	rule := ship.DefaultReturnRule()
+	rule.Enabled = true
+	rule.Reasons = []string{"Wrong size", "Damaged or defective", "No longer needed"}
+	rule.MaxAmount = ship.Money{Minor: 1500, Currency: "USD"}
+	rule.SavedAt = exampleShipment.Raw().Time()
+	return returnRuleOf(rule)
+}
+
+// returnRequestExample is a return request as an operation answers it.
+func returnRequestExample(operation string) returnRequest {
+	asked := exampleReturn.Raw().Time()
+	request := ship.ReturnRequest{
+		ID:       "rrq_01KJMBQDHV00G2N6V3T9RZKXB4",
+		Shipment: exampleShipment,
+		State:    ship.ReturnRequested,
+		Reason:   "Wrong size",
+		Items:    "The blue jacket",
+		Email:    "ada@example.com",
+		Language: "en",
+		PaidBy:   ship.PaidByAccount,
+	}
+	switch operation {
+	case "approveReturnRequest":
+		request.State = ship.ReturnApproved
+		request.Approval = ship.ApprovalManual
+		request.DecidedAt = asked.Add(time.Hour)
+	case "denyReturnRequest":
+		request.State = ship.ReturnDenied
+		request.Denial = "The 30 days are over."
+		request.DecidedAt = asked.Add(time.Hour)
+	case "getReturnRequest":
+		request.State = ship.ReturnLabelSent
+		request.Approval = ship.ApprovalManual
+		request.Return = exampleReturn
+		request.DecidedAt = asked.Add(time.Hour)
+		request.BoughtAt = asked.Add(time.Hour + time.Second)
+		request.MailedAt = asked.Add(time.Hour + 2*time.Second)
+	}
+	return returnRequestOf(request)
 }
 
 func manifestExample(status int) manifest {

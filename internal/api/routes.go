@@ -64,6 +64,7 @@ func (s *server) table() []*route {
 		s.shipmentRoutes(),
 		s.returnRoutes(),
 		s.packingSlipRoutes(),
+		s.returnRequestRoutes(),
 		s.proofRoutes(),
 		s.pointRoutes(),
 		s.dutyRoutes(),

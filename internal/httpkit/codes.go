@@ -37,6 +37,7 @@ var Codes = []Code{
 
 	{"proof_not_available", http.StatusNotFound, "No proof of delivery", "The parcel is not delivered yet, its carrier does not offer proofs of delivery or has none of it, or the personal data of the shipment was erased. `detail` says which."},
 	{"pickup_not_found", http.StatusNotFound, "Pickup not found", "There is no such pickup, or it belongs to another account or mode."},
+	{"return_request_not_found", http.StatusNotFound, "Return request not found", "There is no such return request, or it belongs to another account or mode."},
 	{"manifest_not_found", http.StatusNotFound, "Manifest not found", "There is no such manifest, or it belongs to another account or mode."},
 	{"location_not_found", http.StatusNotFound, "Location not found", "There is no such location, or it belongs to another account or mode."},
 	{"export_not_found", http.StatusNotFound, "Export not found", "There is no such export in this account and mode."},
@@ -74,6 +75,7 @@ var Codes = []Code{
 	{"manifest_in_progress", http.StatusConflict, "Manifest in progress", "Another manifest of the carrier account and day is being closed. Wait for the number of seconds in `Retry-After` and try again."},
 	{"manifest_not_ready", http.StatusConflict, "Manifest not ready", "The carrier has not answered yet, so there is nothing to print."},
 	{"labels_already_manifested", http.StatusConflict, "Labels already manifested", "The carrier has these labels on a manifest that was not made here. Leave them out."},
+	{"return_request_decided", http.StatusConflict, "Return request decided", "The return request is not in a status that allows this: its label is being bought or was sent, or it was denied already."},
 	{"cannot_advance", http.StatusConflict, "Cannot advance", "The test shipment has no further step: it is delivered, or it has no label."},
 	{"export_not_ready", http.StatusConflict, "Export not ready", "The file is still being made. Try again after `Retry-After`."},
 	{"conflict", http.StatusConflict, "Conflict", "The resource is not in a state that allows this."},

@@ -114,6 +114,19 @@ func TestTheDiagramOfPickupsIsTheTable(t *testing.T) {
 	compareArrows(t, arrows, diagram(t, "A pickup or a manifest"))
 }
 
+func TestTheDiagramOfReturnRequestsIsTheTable(t *testing.T) {
+	t.Parallel()
+	arrows := map[string]bool{}
+	for _, from := range ship.ReturnStates {
+		for _, to := range ship.ReturnStates {
+			if from.CanBecome(to) {
+				arrows[string(from)+" --> "+string(to)] = true
+			}
+		}
+	}
+	compareArrows(t, arrows, diagram(t, "A return request"))
+}
+
 // TestTheParcelsDiagramIsWhatScansDo applies every sequence of four scans at
 // five times, in and out of order, to a shipment and to a tracked parcel.
 func TestTheParcelsDiagramIsWhatScansDo(t *testing.T) {

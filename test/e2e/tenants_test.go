@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch, pickup, manifest, location string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet, erasure, export, batch, pickup, manifest, location, returned string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -103,6 +104,13 @@ var others = map[string]func(h holdings) (param, body string){
 	"changeLocation": func(h holdings) (string, string) { return h.location, `{"name":"Mine"}` },
 	"deleteLocation": func(h holdings) (string, string) { return h.location, "" },
 
+	"getReturnRule":        nil, // each has its own
+	"changeReturnRule":     nil,
+	"listReturnRequests":   nil, // compared below
+	"getReturnRequest":     func(h holdings) (string, string) { return h.returned, "" },
+	"approveReturnRequest": func(h holdings) (string, string) { return h.returned, "" },
+	"denyReturnRequest":    func(h holdings) (string, string) { return h.returned, `{"reason":"no"}` },
+
 	"createErasure":   func(h holdings) (string, string) { return "", `{"shipmentId":"` + h.shipment + `"}` },
 	"listErasures":    nil, // compared below
 	"getErasure":      func(h holdings) (string, string) { return h.erasure, "" },
@@ -115,7 +123,7 @@ var others = map[string]func(h holdings) (param, body string){
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches", "/v1/pickups", "/v1/manifests", "/v1/locations"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets", "/v1/erasures", "/v1/exports", "/v1/batches", "/v1/pickups", "/v1/manifests", "/v1/locations", "/v1/return-requests"}
 
 // A stranger is a key that reaches for what belongs to another tenant.
 type stranger struct {
@@ -205,7 +213,7 @@ func reachFor(t *testing.T, url, key string, strangers []stranger) (probes int) 
 			status, answer := probe("GET", path, by.key, "")
 			isShown := func(id string) bool { return strings.Contains(string(answer), id) }
 			isDenied := status == http.StatusForbidden && by.scope != "*"
-			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch, mine.pickup, mine.manifest, mine.location}, isShown) {
+			if status != http.StatusOK && !isDenied || slices.ContainsFunc([]string{mine.shipment, mine.tracker, mine.webhook, mine.sheet, mine.erasure, mine.export, mine.batch, mine.pickup, mine.manifest, mine.returned, mine.location}, isShown) {
 				t.Errorf("%s of %s answers %d and shows %s", path, by.name, status, answer)
 			}
 		}
@@ -248,6 +256,7 @@ func hold(t *testing.T, url, key string) holdings {
 		erasure:  askForPerson(t, url+"/v1/erasures", key),
 		export:   askForPerson(t, url+"/v1/exports", key),
 		batch:    holdBatch(t, url, key),
+		returned: holdReturn(t, url, key),
 	}
 }
 
@@ -271,6 +280,42 @@ func makeOne(t *testing.T, url, key, body string) string {
 		t.Fatalf("%s: %d %s", url, resp.StatusCode, answer)
 	}
 	return made.ID
+}
+
+// holdReturn has the recipient of a parcel ask for its return, and returns the
+// request's id.
+func holdReturn(t *testing.T, url, key string) string {
+	t.Helper()
+	rule := `{"enabled":true,"days":30,"reasons":["Wrong size"],"paidBy":"account","approval":"manual"}`
+	if resp, body := call(t, "PUT", url+"/v1/return-rule", key, rule); resp.StatusCode != http.StatusOK {
+		t.Fatalf("rule: %d %s", resp.StatusCode, body)
+	}
+	sh := create(t, url, key)
+	if resp, body := call(t, "POST", url+"/v1/sandbox/shipments/"+sh.ID+"/advance", key, `{"status":"delivered"}`); resp.StatusCode != http.StatusOK {
+		t.Fatalf("delivery: %d %s", resp.StatusCode, body)
+	}
+	_, body := call(t, "GET", url+"/v1/shipments/"+sh.ID, key, "")
+	var delivered struct{ TrackingPageURL string }
+	if err := json.Unmarshal(body, &delivered); err != nil {
+		t.Fatal(err)
+	}
+
+	asked, err := http.PostForm(delivered.TrackingPageURL+"/return", neturl.Values{
+		"reason": {"Wrong size"}, "email": {"jane@example.com"}, "postalCode": {"10118"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked.Body.Close()
+
+	_, body = call(t, "GET", url+"/v1/return-requests?status=requested", key, "")
+	var list struct {
+		Data []struct{ ID, ShipmentID string }
+	}
+	if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 || list.Data[0].ShipmentID != sh.ID {
+		t.Fatalf("%d after the form; requests: %s, %v", asked.StatusCode, body, err)
+	}
+	return list.Data[0].ID
 }
 
 // askForPerson asks for the erasure or the export of somebody who has no
