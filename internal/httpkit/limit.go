@@ -33,10 +33,15 @@ func NewLimiter(rate, burst int) *Limiter {
 	if rate <= 0 {
 		return nil
 	}
+	return NewSlowLimiter(time.Second/time.Duration(rate), burst)
+}
+
+// NewSlowLimiter allows a request in every period, with a burst.
+func NewSlowLimiter(every time.Duration, burst int) *Limiter {
 	burst = max(burst, 1)
-	window := (burst + rate - 1) / rate
+	window := int((every*time.Duration(burst) + time.Second - 1) / time.Second)
 	return &Limiter{
-		every:  time.Second / time.Duration(rate),
+		every:  every,
 		burst:  burst,
 		policy: `"default";q=` + strconv.Itoa(burst) + `;w=` + strconv.Itoa(window),
 		clock:  time.Now,

@@ -28,6 +28,16 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 				t.Errorf("%s lacks the status %s", l.Code, s)
 			}
 		}
+		for name := range returnTexts["en"] {
+			if l.T(name) == "" {
+				t.Errorf("%s lacks %q", l.Code, name)
+			}
+		}
+		for _, s := range ship.ReturnStates {
+			if l.T(returnOffer{State: s}.Text()) == "" {
+				t.Errorf("%s lacks the state %s of a return", l.Code, s)
+			}
+		}
 		for reason, name := range reasonTexts {
 			if l.why(reason) == "" {
 				t.Errorf("%s lacks %s for %s", l.Code, name, reason)

@@ -28,9 +28,12 @@ const (
 	trackBurst = 100
 )
 
-// trackPages are the public pages; one limiter counts for all of them.
+// trackPages are the public pages; one limiter counts for all of them, and two
+// further ones for forms.
 type trackPages struct {
 	limiter *httpkit.Limiter // by client address
+	forms   *httpkit.Limiter // likewise
+	guesses *httpkit.Limiter // of a postal code, by shipment
 }
 
 // trackView is the public page of one parcel. It holds nothing that the page
@@ -52,6 +55,7 @@ type trackView struct {
 	Steps    []parts.Milestone
 	Scans    []trackScan
 	Checked  trackMoment
+	Return   returnOffer
 }
 
 // A trackScan is one line of the timeline.
@@ -63,7 +67,7 @@ type trackScan struct {
 }
 
 // T returns a text in the page's language.
-func (l locale) T(name string) string { return l.Texts[name] }
+func (l locale) T(name string) string { return cmp.Or(l.Texts[name], l.returnText(name)) }
 
 // why explains a reason to the recipient; "" if the reason does not concern
 // them.
@@ -158,7 +162,11 @@ func (p trackPages) show(v *site.Visit) error {
 	if err != nil {
 		return noParcelFor(v, err)
 	}
-	return showTagged(v, trackPage(trackViewOf(localeOf(v.Request), v.Request.URL.Path, shipment, sender.Name, logo)))
+	view := trackViewOf(localeOf(v.Request), v.Request.URL.Path, shipment, sender.Name, logo)
+	if view.Return, err = offerOf(v, view.locale, shipment); err != nil {
+		return noParcelFor(v, err)
+	}
+	return showTagged(v, trackPage(view))
 }
 
 // showTagged answers with a page and its ETag, or with 304 if the reader has it
