@@ -47,6 +47,7 @@ var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
 	"pickups", "manifests", "locations",
+	"return_rules", "return_requests",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -270,8 +271,19 @@ func (b *auditBench) reviewSteps() []auditStep {
 	}
 }
 
+func (b *auditBench) returnSteps() []auditStep {
+	asked := "returns/" + string(b.askForReturn(b.owner).ID)
+	return []auditStep{
+		{"return_rule.changed", func() answered {
+			return b.post("settings/returns", "enabled", "yes", "days", "14", "reasons", "Wrong size", "paidBy", "account", "approval", "manual")
+		}},
+		{"return_request.denied", func() answered { return b.post(asked+"/deny", "reason", "It was worn.") }},
+		{"return_request.approved", func() answered { return b.post(asked + "/approve") }},
+	}
+}
+
 func (b *auditBench) steps() []auditStep {
-	return slices.Concat(b.reviewSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+	return slices.Concat(b.reviewSteps(), b.returnSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
 }
 
 func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {

@@ -135,6 +135,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	c.Handover = handover.New(handover.Config{Store: b.store, Accounts: sellers, Labels: labels, Waits: handoverWaits, Log: c.Log})
 	c.Batch = b.batches(c)
 	c.Bulk = b.bulkActions(c)
+	c.Returns = b.returnsOf(c)
 	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef"), Specs: all.Specs})
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,

@@ -12,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/locations"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
 	"github.com/waybillhq/waybill/internal/web/overview"
+	"github.com/waybillhq/waybill/internal/web/returnrequests"
 	"github.com/waybillhq/waybill/internal/web/routing"
 	"github.com/waybillhq/waybill/internal/web/shipments"
 	"github.com/waybillhq/waybill/internal/web/signin"
@@ -32,6 +33,7 @@ func table(config Config) []site.Route {
 		batches.Routes(),
 		endofday.Routes(),
 		locations.Routes(),
+		returnrequests.Routes(),
 		carriers.Routes(),
 		routing.Routes(),
 		developers.Routes(config),

@@ -189,6 +189,11 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/settings/locations/{id}", "location", nil, 200, 404},
 	{"POST /app/{account}/{mode}/settings/locations/{id}", "location", form("name", ""), 422, 404},
 	{"POST /app/{account}/{mode}/settings/locations/{id}/remove", "location", form(), 303, 404},
+	{"GET /app/{account}/{mode}/returns", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/returns/{id}/deny", "returned", form("reason", ""), 422, 404},
+	{"POST /app/{account}/{mode}/returns/{id}/approve", "returned", form(), 303, 404},
+	{"GET /app/{account}/{mode}/settings/returns", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/settings/returns", "", form("days", "0"), 422, 0},
 	{"GET /app/{account}/{mode}/settings/logo/{hash}", "", nil, 404, 0},
 	{"POST /app/{account}/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
 	{"POST /app/{account}/{mode}/shipments/address", "", form("country", "DE"), 200, 0},
@@ -252,6 +257,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
 		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action), "location": string(location.ID),
+		"returned": string(b.askForReturn(a).ID),
 	}
 }
 

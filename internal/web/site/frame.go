@@ -106,6 +106,8 @@ var toasts = map[string]string{
 	"pickup-pending":   "The carrier has not confirmed the pickup yet.",
 	"pickup-cancelled": "Pickup cancelled.",
 	"resolved":         "Resolved.",
+	"return-approved":  "Return approved. The label is being bought.",
+	"return-denied":    "Return denied.",
 	"revoked":          "Key revoked.",
 	"saved":            "Saved.",
 	"deleted":          "Deleted.",
@@ -140,6 +142,7 @@ var navigation = []entry{
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
 	{"batches", "Batches", "stack", "g b", member.ViewShipments},
 	{"end-of-day", "End of day", "clock", "g y", member.ViewShipments},
+	{"returns", "Returns", "return", "g t", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
 }
