@@ -248,6 +248,12 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 		return ship.Sale{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
 
+	// Drivers need not check what their Spec declares: nothing is sent that the
+	// service could only ignore.
+	if err := c.checkService(&request.Order, request.Service); err != nil {
+		return ship.Sale{}, err
+	}
+
 	ctx, done := c.begin(ctx, OpBuy, c.BuyTime(len(request.Order.Parcels)))
 	defer func() { done(err) }()
 	purchase, err := buyer.Buy(ctx, request)

@@ -23,6 +23,7 @@ type Spec struct {
 	Fields     []Field
 	Services   []Service
 	Packagings []Packaging
+	Extras     Extras        // which services can do which options of a shipment
 	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
 	Address    AddressLimits // what it can print
 	// AddressCoverage says where it can check addresses.

@@ -18,9 +18,10 @@ func failures(got []asking) (list []carrier.Failure) {
 	return list
 }
 
-// noOffer says why there is no rate: refused by all, or not to be had now.
-func (s *Service) noOffer(got []asking, parcel carrier.OneParcel) error {
-	failed := failures(got)
+// noOffer says why there is no rate of the named services, or of any if none
+// are named: refused by all, or not to be had now.
+func (s *Service) noOffer(got []asking, services []string, parcel carrier.OneParcel) error {
+	failed := append(failures(got), unable(got, services)...)
 	if len(failed) == 0 {
 		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
 	}
@@ -41,4 +42,30 @@ func (s *Service) noOffer(got []asking, parcel carrier.OneParcel) error {
 		RetryAfter: max(e.RetryAfter, 5*time.Second),
 		Err:        failed[i].Err,
 	}
+}
+
+// unable are the carriers whose services cannot do what the order asks for,
+// although the carrier quoted them.
+func unable(got []asking, services []string) (list []carrier.Failure) {
+	for _, a := range got {
+		var invalid []ship.FieldError
+		for _, removed := range a.removed {
+			if len(services) > 0 && !slices.Contains(services, removed.Service) {
+				continue
+			}
+			invalid = append(invalid, ship.FieldError{
+				Pointer: removed.Extra.Pointer(),
+				Code:    "unsupported",
+				Detail:  removed.Message(),
+			})
+		}
+		if len(invalid) == 0 {
+			continue
+		}
+
+		refused := ship.Errorf(ship.Invalid, "%s", invalid[0].Detail)
+		refused.Fields = invalid
+		list = append(list, carrier.Failure{Carrier: a.carrier, Err: refused})
+	}
+	return list
 }

@@ -131,7 +131,7 @@ func (s *Service) offersNamed(ctx context.Context, policy Policy, in Request) (O
 		if err := unknownService(asked, got, services, "/service"); err != nil {
 			return Offers{}, err
 		}
-		return Offers{}, s.noOffer(got, carrier.OneParcel(in.OneParcel))
+		return Offers{}, s.noOffer(got, services, carrier.OneParcel(in.OneParcel))
 	}
 	if err := unmetLimits(rates, in.Order.DeliverBy, in.MaxAmount); err != nil {
 		return Offers{}, err
@@ -147,6 +147,7 @@ func (s *Service) offersNamed(ctx context.Context, policy Policy, in Request) (O
 		return Offers{}, ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
 	}
 	why.Failed = s.notQuoted(got)
+	why.Dropped = append(why.Dropped, dropped(got)...)
 	return Offers{
 		Order:   in.Order,
 		Rates:   ranked,
@@ -184,12 +185,13 @@ func (s *Service) decide(
 	})
 	rates := offered(got, nil)
 	if len(rates) == 0 {
-		return decision{input: in}, s.noOffer(got, parcel)
+		return decision{input: in}, s.noOffer(got, nil, parcel)
 	}
 
 	d := decision{Decision: p.Book.Decide(in, rates), input: in, failed: failures(got)}
 	d.Routing.Version = p.Version
 	d.Routing.Failed = s.notQuoted(got)
+	d.Routing.Dropped = append(d.Routing.Dropped, dropped(got)...)
 	if was, is := wanted.Order.Options.Signature, in.Order.Options.Signature; was != is {
 		d.Routing.Raised = &ship.Raised{From: was, To: is}
 	}
@@ -211,6 +213,21 @@ func (s *Service) notQuoted(got []asking) (list []ship.FailedOffer) {
 				Carrier: a.carrier,
 				Code:    a.failure().Code(),
 				Message: s.accounts.Reason(a.failure()),
+			})
+		}
+	}
+	return list
+}
+
+// dropped are the offers of services that cannot do what the order asks for.
+func dropped(got []asking) (list []ship.Dropped) {
+	for _, a := range got {
+		for _, removed := range a.removed {
+			list = append(list, ship.Dropped{
+				Carrier: removed.Carrier,
+				Service: removed.Service,
+				Why:     "unsupported",
+				Option:  removed.Extra,
 			})
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 		if err := unknownService(carriers, answers, in.Services, "/services/%d"); err != nil {
 			return Quotes{}, err
 		}
-		return Quotes{}, s.noOffer(answers, carrier.OneParcel(in.OneParcel))
+		return Quotes{}, s.noOffer(answers, in.Services, carrier.OneParcel(in.OneParcel))
 	}
 	if err := unmetLimits(rates, order.DeliverBy, ship.Money{}); err != nil {
 		return Quotes{}, err
@@ -99,6 +99,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 			quotes.Errors = append(quotes.Errors, s.quoteError(answer, carrier.OneParcel(in.OneParcel)))
 		}
 		quotes.Partial = quotes.Partial || answer.late
+		quotes.Removed = append(quotes.Removed, answer.removed...)
 	}
 	return quotes, nil
 }
@@ -158,6 +159,7 @@ func namesOf(carriers []*carrier.Carrier) []string {
 type asking struct {
 	carrier string
 	rates   []ship.Rate
+	removed []carrier.Removal // offers of services that cannot do what the order asks for
 	err     error
 	late    bool // it had not answered at the soft deadline
 	took    time.Duration
@@ -228,6 +230,14 @@ func areInstant(carriers []*carrier.Carrier, order ship.Order) bool {
 // memory, or from the carrier.
 func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) asking {
 	start := time.Now()
+	extras := q.order.Options.Extras()
+	if extras != nil {
+		// A carrier that cannot take the order whatever the service is not asked.
+		if err := c.CheckExtras(extras); err != nil {
+			return asking{carrier: c.Spec().Name, err: err}
+		}
+	}
+
 	var rates []ship.Rate
 	var err error
 	if contract := q.policy.contract(c, q.order); contract != nil {
@@ -241,7 +251,13 @@ func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) ask
 		rates[i].Carrier = c.Spec().Name
 		rates[i].Connection = c.Connection
 	}
-	return asking{carrier: c.Spec().Name, rates: rates, err: err, took: time.Since(start)}
+
+	answer := asking{carrier: c.Spec().Name, rates: rates, err: err}
+	if extras != nil && err == nil {
+		answer.rates, answer.removed = c.RemoveUnable(rates, extras)
+	}
+	answer.took = time.Since(start)
+	return answer
 }
 
 // fromSheet marks the rates of a sheet, and names their services as the carrier

@@ -104,6 +104,7 @@ type Input struct {
 type Quotes struct {
 	Rates     []Quote
 	Errors    []QuoteError
+	Removed   []carrier.Removal // offers of services that cannot do what the order asks for
 	Partial   bool
 	ExpiresAt time.Time
 	ShipDate  ship.Date

@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -65,8 +66,9 @@ func (c *checker) shares(list []Share, pointer string) []Share {
 }
 
 func (c *checker) signature(signature, pointer string) string {
-	if signatureRank[signature] == 0 {
-		c.add(pointer, "not_allowed", `must be "standard" or "adult"`, ship.Nearest(signature, signatures[1:]))
+	required := []string{"standard", "adult"}
+	if !slices.Contains(required, signature) {
+		c.add(pointer, "not_allowed", `must be "standard" or "adult"`, ship.Nearest(signature, required))
 	}
 	return signature
 }

@@ -26,8 +26,9 @@ type Decision struct {
 	Refused string       // why nothing may be bought, one lower-case sentence; "" otherwise
 }
 
-// signatureRank orders the signatures. "" and unknown ones are 0.
-var signatureRank = map[string]int{"standard": 1, "adult": 2}
+// signatureRank orders the signatures by how strict they are. "" and unknown
+// ones are 0.
+var signatureRank = map[string]int{"indirect": 1, "standard": 2, "direct": 2, "adult": 3}
 
 // Prepare applies the require rules, all that match, wherever they stand. It
 // must come before the carriers are asked, because what they are asked for

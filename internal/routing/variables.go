@@ -62,7 +62,7 @@ func OfferFields() []Variable {
 
 var (
 	weekdays   = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-	signatures = []string{"", "standard", "adult"}
+	signatures = append([]string{""}, ship.Signatures...)
 	billings   = []string{"sender", "recipient", "third_party"}
 )
 

@@ -24,14 +24,28 @@ func (o *pricedOptions) add(kind string) {
 // missing says what the order asks for and nothing has priced.
 func (o pricedOptions) missing(wanted ship.Options) string {
 	switch {
-	case wanted.Signature == "standard" && !o.signature:
+	case isSigned(wanted) && !o.signature:
 		return "has no price for a signature"
 	case wanted.Signature == "adult" && !o.adult:
 		return "has no price for an adult signature"
 	case wanted.SaturdayDelivery && !o.saturday:
 		return "has no price for Saturday delivery"
 	}
+
+	// A price list has surcharges for the options above alone. What the carrier
+	// would charge for any other is unknown.
+	for _, extra := range wanted.Extras() {
+		if extra != ship.ExtraDirectSignature {
+			return "has no price for " + extra.String()
+		}
+	}
 	return ""
+}
+
+// isSigned reports whether somebody at the address signs for the parcel, who
+// need not be an adult.
+func isSigned(wanted ship.Options) bool {
+	return wanted.Signature == "standard" || wanted.Signature == "direct"
 }
 
 // applicableSteps are the steps of a surcharge that apply to the order, its zone

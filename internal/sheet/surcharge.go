@@ -66,7 +66,7 @@ func (c condition) matchesOrder(order *ship.Order) bool {
 	case residential:
 		return order.Destination.Residential != nil && *order.Destination.Residential
 	case signature:
-		return order.Options.Signature == "standard"
+		return isSigned(order.Options)
 	case adult:
 		return order.Options.Signature == "adult"
 	case saturday:

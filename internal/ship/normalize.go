@@ -70,7 +70,7 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	c.date("/deliverBy", o.DeliverBy)
 
 	c.oneOf("/labelFormat", o.LabelFormat, "", "pdf", "zpl", "png")
-	c.oneOf("/options/signature", o.Options.Signature, "", "standard", "adult")
+	o.Options = c.options(o.Options, o.Parcels, n.Account.Units)
 	c.metadata(o.Metadata)
 	o.Customs = c.customs(o.Customs, itemUnit(o.Parcels, n.Account.Units))
 	o.Billing = c.billing(o.Billing)

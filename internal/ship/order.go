@@ -61,13 +61,6 @@ type Dimensions struct {
 	HeightMM int64      `json:"heightMm"`
 }
 
-// Options are extra services.
-type Options struct {
-	Signature        string `json:"signature,omitempty"` // "", "standard", "adult"
-	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty"`
-	InsuredValue     Money  `json:"insuredValue,omitzero"`
-}
-
 // Billing says who pays the carrier, when it is not the account itself.
 type Billing struct {
 	Type    string `json:"type"` // "sender", "recipient", "third_party"

@@ -68,6 +68,7 @@ func (a Address) WithoutPersonalData() Address {
 func (o Order) WithoutPersonalData() Order {
 	o.Origin = o.Origin.WithoutPersonalData()
 	o.Destination = o.Destination.WithoutPersonalData()
+	o.Options.ServicePoint = "" // it says where a person collects parcels
 	o.Metadata = nil
 
 	if o.Billing != nil {

@@ -11,7 +11,7 @@ type PointQuery struct {
 // A ServicePoint is a place where parcels are handed in or collected: a shop, a
 // locker, a post office.
 type ServicePoint struct {
-	ID        string // the carrier's, for Address.ServicePoint
+	ID        string // the carrier's, for Options.ServicePoint
 	Name      string
 	Address   Address
 	DistanceM int64 // metres from the place; negative if unknown

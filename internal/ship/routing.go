@@ -44,8 +44,9 @@ type Raised struct {
 type Dropped struct {
 	Carrier string `json:"carrier"`
 	Service string `json:"service"`
-	Why     string `json:"why"` // "late", "over_limit", "forbidden", "not_in_rule", "other_currency", "guard"
+	Why     string `json:"why"` // "late", "over_limit", "forbidden", "not_in_rule", "other_currency", "guard", "unsupported"
 	Rule    string `json:"rule,omitempty"`
+	Option  Extra  `json:"option,omitempty"` // that the service cannot do
 }
 
 // FailedOffer is a carrier that declined or was unavailable.

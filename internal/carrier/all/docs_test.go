@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/carriers.md")
@@ -92,6 +93,8 @@ func document(t *testing.T) string {
 	for _, c := range list {
 		fmt.Fprintf(&b, "| %s | %s |\n", c.Title, afterALostAnswer(c))
 	}
+	b.WriteString("\n## Options\n\nWhich services can do an [option](options.md) beyond a usual or adult signature, Saturday delivery and insurance:\n\n")
+	table(&b, list, extraRows())
 	describeTracking(t, &b, list)
 	b.WriteString("\n## Addresses\n\nMaximum lengths, in characters:\n\n")
 	table(&b, list, addressRows)
@@ -126,6 +129,32 @@ func table(b *strings.Builder, list []described, rows []row) {
 		}
 		b.WriteString("\n")
 	}
+}
+
+// extraRows say which services can do an option.
+func extraRows() []row {
+	var rows []row
+	for _, extra := range ship.AllExtras() {
+		rows = append(rows, row{extra.String(), func(c described) string {
+			able := c.Extras[extra]
+			switch n := len(able); {
+			case n == 0:
+				return "-"
+			case able[0] == carrier.EveryService[0] || n == len(c.Services):
+				return "all services"
+			case n > len(c.Services)/2:
+				var others []string
+				for _, service := range c.Services {
+					if !slices.Contains(able, service.Code) {
+						others = append(others, "`"+service.Code+"`")
+					}
+				}
+				return "all but " + strings.Join(others, ", ")
+			}
+			return "`" + strings.Join(able, "`, `") + "`"
+		}})
+	}
+	return rows
 }
 
 var abilityRows = []row{

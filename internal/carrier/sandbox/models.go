@@ -33,6 +33,7 @@ type model struct {
 	closes    []string  // services that its manifest covers; nil: all
 	points    [3]string // names of its service points, as in pointKinds
 	pointID   string    // pattern of their ids, for pointID
+	extras    carrier.Extras
 
 	number   func(seed uint64, s *service) string
 	pickup   func(seed uint64, order *ship.PickupOrder) (confirmation, details string)
@@ -109,6 +110,7 @@ var models = [...]model{
 		},
 		points:  [3]string{"UPS Access Point Corner Market", "The UPS Store", "UPS Access Point Locker"},
 		pointID: "U########",
+		extras:  upsExtras,
 		scans:   upsScans, hubs: [2]string{"Louisville, KY, US", "Cologne, DE"},
 	},
 	{
@@ -138,6 +140,7 @@ var models = [...]model{
 		},
 		points:  [3]string{"Main Post Office", "Market Street Station", "USPS Parcel Locker"},
 		pointID: "1######",
+		extras:  uspsExtras,
 		scans:   uspsScans, hubs: [2]string{"Indianapolis, IN, US", "International Distribution Center, US"},
 	},
 	{
@@ -172,6 +175,7 @@ var models = [...]model{
 		},
 		points:  [3]string{"FedEx OnSite Corner Market", "FedEx Office Print & Ship Center", "FedEx Self-Service Locker"},
 		pointID: "@@@@@",
+		extras:  fedexExtras,
 		scans:   fedexScans, hubs: [2]string{"Memphis, TN, US", "Paris, FR"},
 	},
 	{
@@ -197,6 +201,7 @@ var models = [...]model{
 		},
 		points:  [3]string{"DHL Express ServicePoint Corner Market", "DHL Express ServicePoint", "DHL Express Locker"},
 		pointID: "@@@###",
+		extras:  dhlExtras,
 		scans:   dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
 	},
 }

@@ -25,6 +25,7 @@ type load struct {
 	insurance   int64
 	signature   int64
 	residential int64
+	extras      int64
 }
 
 // rates quotes every service that takes the order.
@@ -113,9 +114,10 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 	default:
 		weighed.signature = m.signature * weighed.pieces
 	}
-	if weighed.home {
+	if weighed.home && order.Options.ServicePoint == "" {
 		weighed.residential = m.residential * weighed.pieces
 	}
+	weighed.extras = extrasFee(&order.Options) * weighed.pieces
 	return weighed, nil
 }
 
@@ -160,7 +162,7 @@ func (m *model) price(sold *service, load *load, at time.Time) ship.Money {
 	zone := int64(load.lane.zone)
 	cents := load.pieces * (sold.base + sold.farther*zone)
 	cents += ((sold.unit+sold.longer*zone)*load.units + 500) / 1000 // units are thousandths
-	cents += load.insurance + load.signature + load.residential + m.saturdayFee(sold, load, at)
+	cents += load.insurance + load.signature + load.residential + load.extras + m.saturdayFee(sold, load, at)
 	return ship.Money{Minor: cents, Currency: "USD"}
 }
 
@@ -181,7 +183,7 @@ func listPrice(price ship.Money) ship.Money {
 
 // charges divides a price into its parts.
 func (l *load) charges(price ship.Money, saturdayFee int64) []ship.Charge {
-	base := price.Minor - saturdayFee - l.insurance - l.signature - l.residential
+	base := price.Minor - saturdayFee - l.insurance - l.signature - l.residential - l.extras
 	parts := []struct {
 		kind  ship.ChargeType
 		cents int64
@@ -191,6 +193,7 @@ func (l *load) charges(price ship.Money, saturdayFee int64) []ship.Charge {
 		{ship.SignatureCharge, l.signature},
 		{ship.InsuranceCharge, l.insurance},
 		{ship.SaturdayCharge, saturdayFee},
+		{ship.OtherCharge, l.extras},
 	}
 
 	charges := make([]ship.Charge, 0, 1)

@@ -29,6 +29,10 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 		return m.refuseField(m.refusals.pieces, "/parcels", "%s sells a separate label for each parcel: create one shipment per parcel", m.title)
 	}
 
+	if err := m.checkOptions(order); err != nil {
+		return err
+	}
+
 	days := m.daysAhead
 	if weighed.lane.kind == across {
 		days = m.daysAbroad

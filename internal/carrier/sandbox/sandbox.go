@@ -40,6 +40,7 @@ func (m *model) spec() carrier.Spec {
 		Name:       m.name,
 		Title:      m.title,
 		Packagings: m.packagings,
+		Extras:     m.extras,
 
 		AddressCoverage: coverage,
 		ReturnsBilledOn: carrier.BilledOnPurchase,
