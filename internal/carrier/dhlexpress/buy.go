@@ -97,6 +97,7 @@ func (d driver) shipRequest(request carrier.BuyOrder, now time.Time) (draft, shi
 	if order.IsReturn {
 		keepReturn(&body, &p, chosen)
 	}
+	deliverToPoint(&body, order)
 	return p, body, nil
 }
 

@@ -48,6 +48,18 @@ func orders() map[string]carrier.BuyOrder {
 		b.Order.Destination.Residential = &home
 		b.Order.ShipDate = ship.DateOf(time.Now().AddDate(0, 0, 3))
 	})
+	add("to a service point", domesticOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "express_domestic"
+		b.Order.Options = ship.Options{ServicePoint: "BER001", Signature: "direct", CarbonNeutral: true}
+	})
+	add("batteries and ice, held and paid in cash", foreignOrder(), func(b *carrier.BuyOrder) {
+		b.Order.Options = ship.Options{
+			HoldAtLocation:   true,
+			DryIce:           ship.DryIce{Weight: 100, WeightGrams: 100},
+			LithiumBatteries: ship.LithiumBatteries{Type: "ion", Packed: "in_equipment"},
+			COD:              ship.COD{Amount: ship.Money{Minor: 5000, Currency: "EUR"}, Method: "cash"},
+		}
+	})
 	add("a return", foreignOrder(), func(b *carrier.BuyOrder) {
 		b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
 		b.Order.IsReturn = true

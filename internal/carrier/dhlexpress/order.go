@@ -66,6 +66,7 @@ func (d driver) checkDraft(c checker, order ship.Order, now time.Time) (draft, e
 	p.at = c.handover(order, now)
 	p.packages = c.packages(order)
 	p.accounts = c.accounts(d.account, order.Billing)
+	c.options(order)
 	if order.IsReturn && len(p.accounts) == 1 {
 		// The shipper is the customer, so the account is said to pay too.
 		p.accounts = append(p.accounts, account{"payer", d.account})
@@ -78,7 +79,7 @@ func (d driver) checkDraft(c checker, order ship.Order, now time.Time) (draft, e
 	if err := carrierkit.InvalidOrder("DHL Express", c.invalid); err != nil {
 		return draft{}, err
 	}
-	p.extras = extrasOf(order, &p)
+	p.extras = append(extrasOf(order, &p), moreExtras(order, c.quote)...)
 	return p, nil
 }
 

@@ -37,6 +37,7 @@ var Spec = carrier.Spec{
 	},
 	Services:   specServices(),
 	Packagings: specPackagings(),
+	Extras:     extraServices(),
 	Formats:    []string{"pdf", "zpl"},
 	Address: carrier.AddressLimits{
 		Name:    255,

@@ -53,6 +53,19 @@ type extra struct {
 	ServiceCode string      `json:"serviceCode"`
 	Value       json.Number `json:"value,omitempty"`
 	Currency    string      `json:"currency,omitempty"`
+	Method      string      `json:"method,omitempty"`
+
+	DangerousGoods []dangerousGoods `json:"dangerousGoods,omitempty"` // of a purchase
+}
+
+type dangerousGoods struct {
+	ContentID            string      `json:"contentId"`
+	DryIceTotalNetWeight json.Number `json:"dryIceTotalNetWeight,omitempty"`
+}
+
+type onDemandDelivery struct {
+	DeliveryOption string `json:"deliveryOption"`
+	ServicePointID string `json:"servicePointId"`
 }
 
 type amount struct {
@@ -137,6 +150,8 @@ type shipmentRequest struct {
 	CustomerDetails            parties         `json:"customerDetails"`
 	Content                    content         `json:"content"`
 	EstimatedDeliveryDate      estimateRequest `json:"estimatedDeliveryDate"`
+
+	OnDemandDelivery *onDemandDelivery `json:"onDemandDelivery,omitempty"`
 }
 
 type pickup struct {
@@ -169,6 +184,7 @@ type parties struct {
 	ShipperDetails  party  `json:"shipperDetails"`
 	ReceiverDetails party  `json:"receiverDetails"`
 	ImporterDetails *party `json:"importerDetails,omitempty"`
+	BuyerDetails    *party `json:"buyerDetails,omitempty"`
 }
 
 type party struct {

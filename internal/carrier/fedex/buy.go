@@ -94,8 +94,9 @@ func (d *driver) shipRequest(request *carrier.BuyOrder) (shipRequest, []string, 
 	from, to, warnings := parties(order, &bad)
 	to.Address.Residential = to.Address.Residential || chosen.kind == homeDelivery
 
+	checkOptions(order, &bad)
 	units := measureOf(order)
-	list := pieces(order, units, packaging, &bad)
+	list := pieces(order, units, packaging, false, &bad)
 	printed, cut := references(request)
 	warnings = append(warnings, cut...)
 	for i := range list {
@@ -112,7 +113,7 @@ func (d *driver) shipRequest(request *carrier.BuyOrder) (shipRequest, []string, 
 		TotalWeight:       totalWeight(order, units),
 		TotalPackageCount: len(list),
 		Payment:           billing(order.Billing),
-		SpecialServices:   specials(order),
+		SpecialServices:   specials(order, false),
 		Label:             labelSpec{ImageType: "PNG", LabelStockType: "PAPER_4X6"},
 		RateRequestType:   []string{"ACCOUNT"},
 		Packages:          list,

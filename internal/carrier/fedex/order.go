@@ -48,20 +48,10 @@ func packagingType(order *ship.Order, bad *problems) string {
 	return common
 }
 
-// signature returns who must sign.
-func signature(option string) *pieceSpecial {
-	switch option {
-	case "":
-		return nil
-	case "adult":
-		return &pieceSpecial{Types: []string{"SIGNATURE_OPTION"}, SignatureOption: "ADULT"}
-	}
-	return &pieceSpecial{Types: []string{"SIGNATURE_OPTION"}, SignatureOption: "DIRECT"}
-}
-
 // specials returns the extra services of the whole shipment; nil for none.
-func specials(order *ship.Order) *special {
+func specials(order *ship.Order, isQuote bool) *special {
 	var extra special
+	extra.addOptions(order, isQuote)
 	if order.Options.SaturdayDelivery {
 		extra.Types = append(extra.Types, "SATURDAY_DELIVERY")
 	}

@@ -13,7 +13,7 @@ import (
 const maxPieces = 40
 
 // pieces returns the parcels of the order.
-func pieces(order *ship.Order, units measure, packaging string, bad *problems) []piece {
+func pieces(order *ship.Order, units measure, packaging string, isQuote bool, bad *problems) []piece {
 	if n := len(order.Parcels); n == 0 || n > maxPieces {
 		bad.add("/parcels", "invalid", "FedEx allows 1 to %d parcels per shipment", maxPieces)
 		return nil
@@ -28,7 +28,7 @@ func pieces(order *ship.Order, units measure, packaging string, bad *problems) [
 			GroupPackageCount: 1,
 			Weight:            units.weigh(hundredths(parcel, units)),
 			DeclaredValue:     values[i],
-			SpecialServices:   signature(order.Options.Signature),
+			SpecialServices:   pieceSpecials(order, isQuote),
 		}
 		if packaging == ownPackaging {
 			list[i].Dimensions = units.size(parcel.Dimensions)

@@ -42,8 +42,9 @@ func (d *driver) rateRequest(order *ship.Order) (rateRequest, error) {
 
 	var bad problems
 	packaging := packagingType(order, &bad)
+	checkOptions(order, &bad)
 	units := measureOf(order)
-	list := pieces(order, units, packaging, &bad)
+	list := pieces(order, units, packaging, true, &bad)
 	if err := bad.err(); err != nil {
 		return rateRequest{}, err
 	}
@@ -56,7 +57,7 @@ func (d *driver) rateRequest(order *ship.Order) (rateRequest, error) {
 		PickupType:      dropOff,
 		PackagingType:   packaging,
 		Packages:        list,
-		SpecialServices: specials(order),
+		SpecialServices: specials(order, true),
 	}
 	if laneOf(order).isInternational() {
 		shipment.Customs = quotedDeclaration(order, units)

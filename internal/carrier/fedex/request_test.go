@@ -54,6 +54,28 @@ func requests() map[string]carrier.BuyOrder {
 	options.Order.ShipDate = "2099-11-16"
 	list["options"] = options
 
+	held := buyOrder()
+	held.Order.Options = ship.Options{ServicePoint: "NQAA", HoldAtLocation: true, Signature: "indirect"}
+	list["held"] = held
+
+	wine := buyOrder()
+	wine.Service = "two_day"
+	wine.Order.Options = ship.Options{
+		Signature:        "adult",
+		Alcohol:          true,
+		DryIce:           ship.DryIce{Weight: 100, WeightGrams: 100},
+		LithiumBatteries: ship.LithiumBatteries{Type: "metal", Packed: "with_equipment"},
+		COD:              ship.COD{Amount: ship.Money{Minor: 5000, Currency: "USD"}, Method: "check"},
+	}
+	list["wine"] = wine
+
+	batteries := abroad()
+	batteries.Order.Options = ship.Options{
+		DryIce:           ship.DryIce{Weight: 100, WeightGrams: 100},
+		LithiumBatteries: ship.LithiumBatteries{Type: "ion", Packed: "alone"},
+	}
+	list["batteries"] = batteries
+
 	home := buyOrder()
 	home.Service, home.Order.IsReturn, home.Order.Options.Signature = "home_delivery", true, "standard"
 	home.Order.Reference = "RMA-2026-000123456789-7" // three characters more than FedEx prints

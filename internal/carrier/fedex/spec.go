@@ -21,6 +21,7 @@ var Spec = carrier.Spec{
 	Fields:     fields,
 	Services:   specServices(),
 	Packagings: specPackagings(),
+	Extras:     extras(),
 	Formats:    []string{"png", "pdf", "zpl"},
 	Address: carrier.AddressLimits{
 		Name:    70,

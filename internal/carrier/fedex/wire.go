@@ -44,8 +44,32 @@ type (
 		SpecialServices    *pieceSpecial `json:"packageSpecialServices,omitempty"`
 	}
 	pieceSpecial struct {
-		Types           []string `json:"specialServiceTypes"`
-		SignatureOption string   `json:"signatureOptionType"`
+		Types           []string            `json:"specialServiceTypes,omitempty"`
+		SignatureOption string              `json:"signatureOptionType,omitempty"`
+		DryIceWeight    *weight             `json:"dryIceWeight,omitempty"`
+		Alcohol         *alcoholDetail      `json:"alcoholDetail,omitempty"`
+		Batteries       []batteryDetail     `json:"batteryDetails,omitempty"`
+		Standalone      []standaloneBattery `json:"standaloneBatteryDetails,omitempty"`
+		COD             *pieceCOD           `json:"packageCODDetail,omitempty"`
+	}
+	alcoholDetail struct {
+		RecipientType string `json:"alcoholRecipientType"`
+	}
+	batteryDetail struct {
+		Material   string `json:"batteryMaterialType,omitempty"`
+		Packing    string `json:"batteryPackingType,omitempty"`
+		Regulation string `json:"batteryRegulatoryType,omitempty"`
+
+		// The same in a quote.
+		QuotedMaterial   string `json:"material,omitempty"`
+		QuotedPacking    string `json:"packing,omitempty"`
+		QuotedRegulation string `json:"regulatorySubType,omitempty"`
+	}
+	standaloneBattery struct {
+		Material string `json:"batteryMaterialType"`
+	}
+	pieceCOD struct {
+		Amount *amount `json:"codCollectionAmount"`
 	}
 	reference struct {
 		Type  string `json:"customerReferenceType"`
@@ -55,6 +79,20 @@ type (
 		Types  []string      `json:"specialServiceTypes"`
 		Return *returnDetail `json:"returnShipmentDetail,omitempty"`
 		ETD    *etdDetail    `json:"etdDetail,omitempty"`
+		Hold   *holdDetail   `json:"holdAtLocationDetail,omitempty"`
+		COD    *codDetail    `json:"shipmentCODDetail,omitempty"`
+		DryIce *dryIceDetail `json:"shipmentDryIceDetail,omitempty"`
+	}
+	holdDetail struct {
+		LocationID string `json:"locationId"`
+	}
+	codDetail struct {
+		CollectionType string  `json:"codCollectionType"`
+		Amount         *amount `json:"codCollectionAmount,omitempty"`
+	}
+	dryIceDetail struct {
+		TotalWeight  weight `json:"totalWeight"`
+		PackageCount int    `json:"packageCount"`
 	}
 	etdDetail struct {
 		Requested []string `json:"requestedDocumentTypes"`

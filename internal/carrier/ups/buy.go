@@ -32,6 +32,13 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, err
 	}
 	draft.warnings = append(warnings, draft.warnings...)
+	if draft.shipment.AlternateDeliveryAddress != nil {
+		point, err := d.findPoint(ctx, order.Options.ServicePoint, order.Destination)
+		if err != nil {
+			return ship.Sale{}, err
+		}
+		draft.deliverTo(point)
+	}
 	body, err := d.shipRequest(draft, request)
 	if err != nil {
 		return ship.Sale{}, err
@@ -66,6 +73,8 @@ func (d *driver) shipRequest(w *draft, request carrier.BuyOrder) (body shipReque
 	shipment.PaymentInformation = &payment{ShipmentCharge: d.charges(w)}
 	w.requireContacts(request.Service)
 	w.checkProvinces()
+	w.addAlcohol()
+	w.groundDryIce(request.Service)
 	w.declare()
 	shipment.ShipmentDate = w.shipmentDate()
 	w.addReferences(request)

@@ -178,5 +178,5 @@ var terms = strings.Fields("CFR CIF CIP CPT DAF DAP DDP DEQ DES EXW FAS FCA FOB"
 
 // signatures are UPS's codes, which differ between a parcel and a shipment.
 var signatures = map[string]struct{ parcel, shipment string }{
-	"standard": {"2", "1"}, "adult": {"3", "2"},
+	"standard": {"2", "1"}, "direct": {"2", "1"}, "adult": {"3", "2"},
 }

@@ -80,6 +80,8 @@ func (d *driver) newDraft(order ship.Order, now time.Time) (*draft, error) {
 	w.checkReturn()
 	w.addParcels()
 	w.addOptions()
+	w.addPoint()
+	w.addCOD()
 	return w, nil
 }
 
@@ -159,12 +161,13 @@ func (w *draft) addOptions() {
 	var options shipmentOptions
 	given := w.order.Options
 	options.SaturdayDeliveryIndicator = present(given.SaturdayDelivery)
+	options.UPScarbonneutralIndicator = present(given.CarbonNeutral)
 
 	codes, known := signatures[given.Signature]
 	switch {
 	case given.Signature == "":
 	case !known:
-		w.refuse("/options/signature", "unsupported", "must be standard or adult for UPS")
+		w.refuse("/options/signature", "unsupported", "must be standard, direct or adult for UPS")
 	case !w.signsParcels():
 		options.DeliveryConfirmation = &confirmation{DCISType: codes.shipment}
 	}

@@ -220,6 +220,7 @@ func (w *draft) parcelOptions(i int) *packageOptions {
 	if value := share(given.InsuredValue, len(w.order.Parcels), i); value.Minor > 0 {
 		options.DeclaredValue = &money{CurrencyCode: value.Currency, MonetaryValue: value.Amount()}
 	}
+	options.DryIce = w.dryIceOf()
 	if options == (packageOptions{}) {
 		return nil
 	}

@@ -37,7 +37,8 @@ type (
 			LocationSearchCriteria struct {
 				MaximumListSize   string
 				AccessPointSearch struct {
-					AccessPointStatus string
+					PublicAccessPointID string `json:",omitempty"`
+					AccessPointStatus   string `json:",omitempty"`
 				}
 			}
 			SortCriteria struct {

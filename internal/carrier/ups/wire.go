@@ -154,6 +154,31 @@ type weight struct {
 type packageOptions struct {
 	DeliveryConfirmation *confirmation `json:",omitempty"`
 	DeclaredValue        *money        `json:",omitempty"`
+	COD                  *cod          `json:",omitempty"`
+	AccessPointCOD       *money        `json:",omitempty"`
+	DryIce               *dryIce       `json:",omitempty"`
+}
+
+type cod struct {
+	CODFundsCode string
+	CODAmount    money
+}
+
+type dryIce struct {
+	RegulationSet string
+	DryIceWeight  weight
+}
+
+type restrictedArticles struct {
+	AlcoholicBeveragesIndicator present `json:",omitzero"`
+}
+
+// alternateAddress is an Access Point. Quotes have only its place.
+type alternateAddress struct {
+	Name             string `json:",omitempty"`
+	AttentionName    string `json:",omitempty"`
+	UPSAccessPointID string `json:",omitempty"`
+	Address          address
 }
 
 type confirmation struct {
@@ -207,6 +232,11 @@ type shipmentOptions struct {
 	InternationalForms        *forms        `json:",omitempty"`
 	EUDeMinimisIndicator      string        `json:",omitempty"` // "Y" or "N"
 	ReturnService             *coded        `json:",omitempty"` // of a quote; a purchase has it in the shipment
+
+	COD                       *cod                `json:",omitempty"`
+	AccessPointCOD            *money              `json:",omitempty"`
+	RestrictedArticles        *restrictedArticles `json:",omitempty"` // of a purchase
+	UPScarbonneutralIndicator present             `json:",omitzero"`
 }
 
 // forms is the data of a commercial invoice.
@@ -273,6 +303,9 @@ type shipment struct {
 	ShipperType                string     `json:",omitempty"`
 	ConsigneeType              string     `json:",omitempty"`
 	ShipmentValueThresholdCode string     `json:",omitempty"`
+
+	ShipmentIndicationType   []coded           `json:",omitempty"`
+	AlternateDeliveryAddress *alternateAddress `json:",omitempty"`
 }
 
 type deliveryTime struct {

@@ -193,7 +193,7 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 		parcel.PhysicalSignature = &byHand
 	}
 	if c.value != "" {
-		parcel.PackageOptions = &packageOptions{PackageValue: c.value}
+		parcel.options().PackageValue = c.value
 	}
 
 	label := labelRequest{
@@ -206,6 +206,7 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 	if !c.abroad {
 		label.ImageInfo.ReceiptOption = "NONE"
 	}
+	c.addOptions(&label)
 	if form != nil && label.FromAddress.Firm == "" { // customs forms need a firm
 		label.FromAddress.Firm = c.from.Name
 	}
@@ -317,6 +318,9 @@ func (c *draft) isOurs(label labelMetadata) bool {
 	if c.abroad {
 		country := label.LabelAddress.CountryCode
 		return country == "" || strings.EqualFold(country, c.to.Country)
+	}
+	if c.order.Options.ServicePoint != "" {
+		return true // it states where the post office or the locker is
 	}
 
 	// The routing information begins as the barcode does: 420 and the ZIP code.

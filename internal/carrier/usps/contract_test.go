@@ -34,6 +34,22 @@ func sold() map[string]carrier.BuyOrder {
 			b.Service, b.Order.Options = service, ship.Options{Signature: "adult", InsuredValue: dollars(75000)}
 		})
 	}
+	add("at a post office", home(), func(b *carrier.BuyOrder) {
+		b.Order.Options = ship.Options{ServicePoint: "1368550", HoldAtLocation: true}
+		b.Order.Destination.Email, b.Order.Destination.Phone = "ada@example.com", "5125550100"
+		b.Order.Origin.Email, b.Order.Origin.Phone = "dock@example.com", "4155550100"
+	})
+	add("at a locker", home(), func(b *carrier.BuyOrder) {
+		b.Order.Options = ship.Options{ServicePoint: "locker-1434185", ReturnServiceRequested: true}
+		b.Order.Destination.Email = "ada@example.com"
+	})
+	add("batteries and ice", home(), func(b *carrier.BuyOrder) {
+		b.Order.Options = ship.Options{
+			Signature:        "direct",
+			DryIce:           ship.DryIce{Weight: 1, WeightGrams: 454},
+			LithiumBatteries: ship.LithiumBatteries{Type: "ion", Packed: "with_equipment"},
+		}
+	})
 	add("signed", home(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" })
 	add("insured", home(), func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = dollars(12000) })
 	add("long", home(), func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(4, 30, 6) })

@@ -69,6 +69,7 @@ func checkDraft(order ship.Order, now time.Time, quote bool) (*draft, error) {
 		invalid = append(invalid, c.measure(order.Parcels[0])...)
 	}
 	invalid = append(invalid, c.insure()...)
+	invalid = append(invalid, c.checkOptions()...)
 	invalid = append(invalid, c.chooseMailingDate()...)
 
 	err := carrierkit.InvalidOrder("USPS", invalid)
@@ -209,7 +210,7 @@ func (c *draft) extraServices(mailClass service) (codes []int, ok bool) {
 	}
 
 	switch c.order.Options.Signature {
-	case "standard":
+	case "standard", "direct":
 		add(mailClass.signature)
 	case "adult":
 		add(mailClass.adult)
@@ -235,6 +236,8 @@ func (c *draft) checkService(mailClass service) error {
 		return field("/service", "invalid", mailClass.name+" is not available from this origin to this destination")
 	case c.box != nil && (mailClass.flat == flatNone || mailClass.flat == flatEnvelopes && c.box.express == ""):
 		return field("/parcel/packaging", "invalid", mailClass.name+" does not allow this packaging")
+	case c.order.Options.LithiumBatteries.Packed == "alone" && mailClass.code != "ground_advantage":
+		return field("/options/lithiumBatteries", "unsupported", mailClass.name+" flies, and USPS takes lithium batteries without equipment only on the ground: use USPS Ground Advantage")
 	case !hasExtras:
 		return field("/options", "invalid", mailClass.name+" does not offer this signature or insurance")
 	case mailClass.maxGoods > 0 && c.goodsValue() > mailClass.maxGoods:

@@ -187,7 +187,7 @@ func lockerPoints(lockers []locker, query ship.PointQuery) []ship.ServicePoint {
 			abilities = append(abilities, "returns")
 		}
 		list = append(list, ship.ServicePoint{
-			ID:        string(found.ID),
+			ID:        lockerPrefix + string(found.ID),
 			Name:      found.Name,
 			Address:   found.Address.place(query.Country),
 			DistanceM: -1,

@@ -31,6 +31,7 @@ var Spec = carrier.Spec{
 	},
 	Services:        specServices(),
 	Packagings:      specPackagings(),
+	Extras:          extras(),
 	Formats:         []string{formatPDF, formatPNG},
 	Address:         addressLimits,
 	AddressCoverage: addressCoverage,

@@ -211,6 +211,12 @@ type address struct {
 	Country          string `json:"country,omitempty"`
 	CountryCode      string `json:"countryISOAlpha2Code,omitempty"`
 	Phone            string `json:"phone,omitempty"`
+
+	// Of a parcel that is collected at a post office or a locker.
+	Email         string `json:"email,omitempty"`
+	FacilityID    string `json:"facilityId,omitempty"`
+	HoldForPickup bool   `json:"holdForPickup,omitempty"`
+	IsLocker      bool   `json:"parcelLockerDelivery,omitempty"`
 }
 
 type packageDescription struct {
@@ -234,7 +240,9 @@ type packageDescription struct {
 }
 
 type packageOptions struct {
-	PackageValue json.Number `json:"packageValue"`
+	PackageValue json.Number `json:"packageValue,omitempty"`
+	ContentType  string      `json:"contentType,omitempty"`
+	Endorsement  string      `json:"ancillaryServiceEndorsements,omitempty"`
 }
 
 type customerReference struct {

@@ -37,7 +37,12 @@ type shipment struct {
 		ShipperDetails  party  `json:"shipperDetails"`
 		ReceiverDetails party  `json:"receiverDetails"`
 		ImporterDetails *party `json:"importerDetails"`
+		BuyerDetails    *party `json:"buyerDetails"`
 	} `json:"customerDetails"`
+	OnDemandDelivery *struct {
+		DeliveryOption string `json:"deliveryOption"`
+		ServicePointID string `json:"servicePointId"`
+	} `json:"onDemandDelivery"`
 	DocumentImages []struct {
 		TypeCode string `json:"typeCode"`
 	} `json:"documentImages"`
@@ -131,6 +136,7 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 		invalid = schemaErrors(doc, in.Content.IsCustomsDeclarable)
 		invalid = append(invalid, details.ShipperDetails.check("#/customerDetails/shipperDetails")...)
 		invalid = append(invalid, details.ReceiverDetails.check("#/customerDetails/receiverDetails")...)
+		invalid = append(invalid, in.checkPoint()...)
 		if details.ImporterDetails != nil {
 			invalid = append(invalid, details.ImporterDetails.check("#/customerDetails/importerDetails")...)
 		}
@@ -159,6 +165,25 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 	s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
 		return http.StatusCreated, "application/json", encode(in.answer(sold, l, offers[i]))
 	})
+}
+
+// checkPoint returns the errors of DHL's schema about a delivery to a service
+// point: its id, and the buyer who collects the parcel.
+func (in shipment) checkPoint() (invalid []string) {
+	demand := in.OnDemandDelivery
+	if demand == nil {
+		return nil
+	}
+	if demand.DeliveryOption != "servicepoint" {
+		invalid = append(invalid, "#/onDemandDelivery/deliveryOption: the emulator knows servicepoint")
+	}
+	if len(demand.ServicePointID) < 1 || len(demand.ServicePointID) > 6 {
+		invalid = append(invalid, "#/onDemandDelivery/servicePointId: expected maxLength: 6")
+	}
+	if in.CustomerDetails.BuyerDetails == nil {
+		return append(invalid, "#/customerDetails: required key [buyerDetails] not found")
+	}
+	return append(invalid, in.CustomerDetails.BuyerDetails.check("#/customerDetails/buyerDetails")...)
 }
 
 // hasLocalCode reports whether the local code of the product is right. It can

@@ -30,6 +30,8 @@ type (
 			ETD    struct {
 				Requested []string `json:"requestedDocumentTypes"`
 			} `json:"etdDetail"`
+			Hold struct{ LocationID string }        `json:"holdAtLocationDetail"`
+			COD  struct{ CodCollectionType string } `json:"shipmentCODDetail"`
 		} `json:"shipmentSpecialServices"`
 		Label  struct{ ImageType, LabelStockType string } `json:"labelSpecification"`
 		Papers struct {
@@ -82,8 +84,15 @@ type (
 		Dimensions       *struct{ Length, Width, Height int }
 		SubPackagingType string
 		DeclaredValue    *money
-		References       []reference                          `json:"customerReferences"`
-		Special          struct{ SignatureOptionType string } `json:"packageSpecialServices"`
+		References       []reference `json:"customerReferences"`
+		Special          struct {
+			Types               []string `json:"specialServiceTypes"`
+			SignatureOptionType string
+			DryIceWeight        *weight
+			AlcoholDetail       struct{ AlcoholRecipientType string }
+			Batteries           []any `json:"batteryDetails"`
+			Standalone          []any `json:"standaloneBatteryDetails"`
+		} `json:"packageSpecialServices"`
 	}
 	reference struct {
 		Type  string `json:"customerReferenceType"`
@@ -164,8 +173,41 @@ func (s *shipment) check() *problem {
 			return bad
 		}
 	}
+	if bad := s.checkSpecials(); bad != nil {
+		return bad
+	}
 	if s.Customs != nil {
 		return s.checkCommodities()
+	}
+	return nil
+}
+
+// checkSpecials returns why FedEx refuses the special services: each needs its
+// detail, and the location of a hold must exist.
+func (s *shipment) checkSpecials() *problem {
+	wants := func(types []string, kind string) bool { return slices.Contains(types, kind) }
+	isKnown := func(id string) bool {
+		return slices.ContainsFunc(spots, func(known spot) bool { return known.id == id })
+	}
+	switch {
+	case wants(s.Special.Types, "HOLD_AT_LOCATION") && !isKnown(s.Special.Hold.LocationID):
+		return &problem{"HOLDATLOCATION.LOCATIONID.INVALID", "The hold at location id is invalid or missing."}
+	case wants(s.Special.Types, "COD") && s.Special.COD.CodCollectionType == "":
+		return &problem{"CODCOLLECTIONTYPE.REQUIRED", "The COD collection type is required."}
+	}
+
+	for _, sent := range s.Pieces {
+		special := sent.Special
+		switch {
+		case wants(special.Types, "SIGNATURE_OPTION") && special.SignatureOptionType == "":
+			return &problem{"SIGNATUREOPTION.REQUIRED", "The signature option type is required."}
+		case wants(special.Types, "DRY_ICE") && (special.DryIceWeight == nil || special.DryIceWeight.Value <= 0):
+			return &problem{"DRYICEWEIGHT.REQUIRED", "The weight of the dry ice is required."}
+		case wants(special.Types, "ALCOHOL") && special.AlcoholDetail.AlcoholRecipientType == "":
+			return &problem{"ALCOHOLRECIPIENTTYPE.REQUIRED", "The alcohol recipient type is required."}
+		case wants(special.Types, "BATTERY") && len(special.Batteries) == 0, wants(special.Types, "STANDALONE_BATTERY") && len(special.Standalone) == 0:
+			return &problem{"BATTERYDETAILS.REQUIRED", "The details of the batteries are required."}
+		}
 	}
 	return nil
 }

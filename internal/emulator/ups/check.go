@@ -35,6 +35,69 @@ func checkShipment(s *shipment, packaging func(box) *code) (refusal, bool) {
 		if r, ok := checkBox(b, packaging(b), units); !ok {
 			return r, false
 		}
+		if r, ok := checkBoxOptions(s, b); !ok {
+			return r, false
+		}
+	}
+	return checkIndication(s)
+}
+
+// checkIndication checks where a shipment to an Access Point goes.
+func checkIndication(s *shipment) (refusal, bool) {
+	point := s.AlternateDeliveryAddress
+	if len(s.ShipmentIndicationType) == 0 {
+		return fine()
+	}
+
+	indication := s.ShipmentIndicationType[0].Code
+	switch {
+	case indication != "01" && indication != "02":
+		return flaw("120983", "Invalid ShipmentIndicationType")
+	case point == nil || point.Address == nil || len(point.Address.CountryCode) != 2:
+		return flaw("120984", "AlternateDeliveryAddress is required for the ShipmentIndicationType")
+	case s.ReturnService != nil:
+		return flaw("120985", "ShipmentIndicationType is not valid with a return service")
+	}
+	return fine()
+}
+
+// checkPoint checks the Access Point of a purchase, which must be complete.
+func checkPoint(s *shipment) (refusal, bool) {
+	if len(s.ShipmentIndicationType) == 0 {
+		return fine()
+	}
+	point := s.AlternateDeliveryAddress
+	if len(point.UPSAccessPointID) != 9 || point.Name == "" || point.AttentionName == "" || len(point.Address.AddressLine) == 0 || point.Address.City == "" {
+		return flaw("120986", "Missing or invalid AlternateDeliveryAddress")
+	}
+	return fine()
+}
+
+// checkBoxOptions checks the dry ice in a parcel and the money that is collected
+// for it.
+func checkBoxOptions(s *shipment, b box) (refusal, bool) {
+	options := b.PackageServiceOptions
+	if options == nil {
+		return fine()
+	}
+
+	if ice := options.DryIce; ice != nil {
+		if !slices.Contains([]string{"CFR", "IATA", "ADR"}, ice.RegulationSet) || ice.DryIceWeight == nil {
+			return flaw("129081", "Missing or invalid dry ice regulation set")
+		}
+		weight, err := strconv.ParseFloat(ice.DryIceWeight.Weight, 64)
+		total, _ := strconv.ParseFloat(b.PackageWeight.Weight, 64)
+		if err != nil || weight <= 0 || weight > total || !slices.Contains([]string{"00", "01"}, ice.DryIceWeight.UnitOfMeasurement.Code) {
+			return flaw("129082", "Missing or invalid dry ice weight")
+		}
+	}
+	if collected := options.COD; collected != nil {
+		if collected.CODFundsCode != "0" && collected.CODFundsCode != "8" || collected.CODAmount == nil {
+			return flaw("120603", "Missing or invalid COD funds code or amount")
+		}
+	}
+	if options.AccessPointCOD != nil && len(s.ShipmentIndicationType) == 0 {
+		return flaw("120987", "AccessPointCOD needs an Access Point")
 	}
 	return fine()
 }
@@ -201,6 +264,9 @@ func checkPurchase(s *shipment) (refusal, bool) {
 		return flaw("121210", "The requested service, packaging or country is unavailable for returns.")
 	}
 	if r, ok := checkReferences(s, from, to); !ok {
+		return r, false
+	}
+	if r, ok := checkPoint(s); !ok {
 		return r, false
 	}
 	if s.ShipmentDate != "" {

@@ -3,6 +3,7 @@ package ups
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -14,7 +15,10 @@ func (s *server) findPoints(w http.ResponseWriter, r *http.Request) {
 			Request                struct{ RequestAction string }
 			OriginAddress          struct{ AddressKeyFormat addressKey }
 			UnitOfMeasurement      code
-			LocationSearchCriteria struct{ MaximumListSize string }
+			LocationSearchCriteria struct {
+				MaximumListSize   string
+				AccessPointSearch struct{ PublicAccessPointID string }
+			}
 		}
 	}
 	if !decode(w, r, &in) {
@@ -30,6 +34,10 @@ func (s *server) findPoints(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	where := asked.OriginAddress.AddressKeyFormat
+	wanted := asked.LocationSearchCriteria.AccessPointSearch.PublicAccessPointID
+	if wanted != "" {
+		where = addressKey{CountryCode: where.CountryCode, PoliticalDivision1: "NY", PostcodePrimaryLow: "10001"} // the place of a search by id is ignored
+	}
 	most, err := strconv.Atoi(asked.LocationSearchCriteria.MaximumListSize)
 	switch {
 	case len(where.CountryCode) != 2 || where.PostcodePrimaryLow == "" && where.PoliticalDivision2 == "":
@@ -42,7 +50,13 @@ func (s *server) findPoints(w http.ResponseWriter, r *http.Request) {
 
 	results := map[string]any{}
 	if len(where.PostcodePrimaryLow) < 3 || where.PostcodePrimaryLow[:3] != "000" {
-		results["DropLocation"] = pointsNear(where, asked.UnitOfMeasurement.Code)[:min(most, 3)]
+		points := pointsNear(where, asked.UnitOfMeasurement.Code)
+		if wanted != "" {
+			points = slices.DeleteFunc(points, func(point any) bool {
+				return point.(map[string]any)["AccessPointInformation"].(map[string]any)["PublicAccessPointID"] != wanted
+			})
+		}
+		results["DropLocation"] = points[:min(most, len(points))]
 	}
 	answer(w, http.StatusOK, encode(map[string]any{"LocatorResponse": map[string]any{
 		"Response":                 map[string]any{"ResponseStatusCode": "1", "ResponseStatusDescription": "Success"},

@@ -77,7 +77,19 @@ type box struct {
 	PackageServiceOptions    *struct {
 		DeliveryConfirmation *struct{ DCISType string }
 		DeclaredValue        *amount
+		COD                  *collection
+		AccessPointCOD       *amount
+		DryIce               *struct {
+			RegulationSet string
+			DryIceWeight  *measure
+		}
 	}
+}
+
+// collection is money that is collected on delivery.
+type collection struct {
+	CODFundsCode string
+	CODAmount    *amount
 }
 
 type size struct {
@@ -112,6 +124,7 @@ type shipment struct {
 	ShipperType, ConsigneeType, ShipmentValueThresholdCode string
 
 	ShipmentServiceOptions *struct {
+		COD, AccessPointCOD       json.RawMessage
 		EUDeMinimisIndicator      string
 		SaturdayDeliveryIndicator *string
 		DeliveryConfirmation      *struct{ DCISType string }
@@ -122,6 +135,11 @@ type shipment struct {
 			Product                                                   list[article]
 			OverridePaperlessIndicator                                *string
 		}
+	}
+	ShipmentIndicationType   list[code]
+	AlternateDeliveryAddress *struct {
+		Name, AttentionName, UPSAccessPointID string
+		Address                               *place
 	}
 	DeliveryTimeInformation *struct {
 		PackageBillType string

@@ -35,6 +35,10 @@ type address struct {
 	Country          string `json:"country,omitempty"`
 	CountryCode      string `json:"countryISOAlpha2Code,omitempty"`
 	Phone            string `json:"phone,omitempty"`
+	Email            string `json:"email,omitempty"`
+	FacilityID       string `json:"facilityId,omitempty"`
+	HoldForPickup    bool   `json:"holdForPickup,omitempty"`
+	IsLocker         bool   `json:"parcelLockerDelivery,omitempty"`
 }
 
 type packageDescription struct {
@@ -56,6 +60,8 @@ type packageDescription struct {
 	PackageOptions     struct {
 		PackageValue      float64 `json:"packageValue"`
 		ImmediateManifest bool    `json:"immediateManifest"`
+		ContentType       string  `json:"contentType"`
+		Endorsement       string  `json:"ancillaryServiceEndorsements"`
 	} `json:"packageOptions"`
 	CustomerReference []customerReference `json:"customerReference"`
 }
@@ -99,6 +105,9 @@ func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	if p := in.ToAddress.check("toAddress", api.abroad); p.detail != "" {
 		return p
 	}
+	if p := in.checkFacility(api.abroad); p.detail != "" {
+		return p
+	}
 	if p := in.PackageDescription.check(api.abroad, now); p.detail != "" {
 		return p
 	}
@@ -115,6 +124,29 @@ func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	}
 	return in.checkCustoms(api.abroad)
 }
+
+// checkFacility checks a parcel that is collected at a post office or a locker.
+func (in labelRequest) checkFacility(abroad bool) problem {
+	to := in.ToAddress
+	from := in.FromAddress
+	isCollected := to.HoldForPickup || to.IsLocker
+	switch {
+	case !isCollected:
+		return problem{}
+	case abroad || to.HoldForPickup && to.IsLocker:
+		return problem{"160390", "toAddress", "Hold for Pickup and parcel lockers exclude each other, and are domestic"}
+	case to.FacilityID == "" || len(to.FacilityID) > 7 || to.Email == "":
+		return problem{"160391", "toAddress.facilityId", "facilityId and email are required"}
+	case to.HoldForPickup && (to.Phone == "" || from.Email == "" || from.Phone == ""):
+		return problem{"160392", "fromAddress", "email and phone of both addresses are required with holdForPickup"}
+	case to.HoldForPickup && in.PackageDescription.PackageOptions.Endorsement != "":
+		return problem{"160393", "packageOptions", "ancillaryServiceEndorsements are not supported with holdForPickup"}
+	}
+	return problem{}
+}
+
+// isHazardous reports whether an extra service declares hazardous goods.
+func isHazardous(code int) bool { return code >= 810 && code <= 832 }
 
 func (a address) check(name string, abroad bool) problem {
 	switch {
@@ -231,6 +263,12 @@ func checkTaxReference(name string, raw json.RawMessage, abroad bool) problem {
 
 func (d packageDescription) checkExtras(class mailClass, abroad bool) problem {
 	for _, code := range d.ExtraServices {
+		if isHazardous(code) {
+			if d.PackageOptions.ContentType != "HAZMAT" || abroad {
+				return problem{"160394", "packageDescription.extraServices", "hazardous goods need the content type HAZMAT, and are domestic"}
+			}
+			continue
+		}
 		_, ok := class.extra(code, 0)
 		isSigned := code == 921 || code == 922 || code == 931 || code == 925 || code == 981
 		isInsured := code == 930 || code == 931 || code == 925
