@@ -19,8 +19,20 @@ type Rates struct {
 	Partial   bool        `json:"partial"` // a carrier had not answered in time
 	ExpiresAt time.Time   `json:"expiresAt"`
 
+	// Removed are offers of services that cannot do an option of the shipment.
+	Removed []RemovedRate `json:"removed"`
+
 	// Warnings are what customs or a carrier would object to.
 	Warnings []FieldError `json:"warnings"`
+}
+
+// A RemovedRate is an offer that was left out.
+type RemovedRate struct {
+	Carrier     string `json:"carrier"`
+	Service     string `json:"service"`
+	ServiceName string `json:"serviceName"`
+	Pointer     string `json:"pointer"` // the field that the service cannot do: "/options/dryIce"
+	Message     string `json:"message"`
 }
 
 // A Rate is an offer; its ID buys it.
@@ -153,8 +165,9 @@ type Offer struct {
 type DroppedOffer struct {
 	Carrier string `json:"carrier"`
 	Service string `json:"service"`
-	Why     string `json:"why"` // "late", "over_limit", "forbidden", "not_in_rule", "other_currency", "guard"
+	Why     string `json:"why"` // "late", "over_limit", "forbidden", "not_in_rule", "other_currency", "guard", "unsupported"
 	Rule    string `json:"rule"`
+	Option  string `json:"option"` // that the service cannot do: "dry_ice"
 }
 
 // Raised is a signature that routing rules required beyond what was asked for.

@@ -20,6 +20,10 @@ type Address struct {
 	// LocationID names a location of the account in place of all other fields,
 	// where a request says what parcels are sent from. See AtLocation.
 	LocationID string `json:"locationId,omitempty"`
+
+	// ServicePoint is the carrier's id of the point at which the recipient
+	// collects the parcel. Only a destination has one.
+	ServicePoint string `json:"servicePoint,omitempty"`
 }
 
 // A Parcel is one piece. Empty units are the account's.
@@ -101,9 +105,34 @@ type ReturnRequest struct {
 
 // ShippingOptions are extra services.
 type ShippingOptions struct {
-	Signature        string `json:"signature,omitempty"` // "standard", "adult"
+	Signature        string `json:"signature,omitempty"` // "standard", "indirect", "direct", "adult"
 	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty"`
 	InsuredValue     *Money `json:"insuredValue,omitempty"`
+
+	HoldAtLocation         bool              `json:"holdAtLocation,omitempty"` // most carriers need Address.ServicePoint for it
+	ReturnServiceRequested bool              `json:"returnServiceRequested,omitempty"`
+	DryIce                 *DryIce           `json:"dryIce,omitempty"`
+	Alcohol                bool              `json:"alcohol,omitempty"`
+	LithiumBatteries       *LithiumBatteries `json:"lithiumBatteries,omitempty"`
+	COD                    *COD              `json:"cod,omitempty"`
+	CarbonNeutral          bool              `json:"carbonNeutral,omitempty"`
+}
+
+// DryIce is the dry ice in every parcel, in the unit of the first parcel.
+type DryIce struct {
+	Weight float64 `json:"weight"`
+}
+
+// LithiumBatteries are small lithium batteries in every parcel.
+type LithiumBatteries struct {
+	Type   string `json:"type"`   // "ion", "metal"
+	Packed string `json:"packed"` // "in_equipment", "with_equipment", "alone"
+}
+
+// COD is money that the carrier collects on delivery.
+type COD struct {
+	Amount Money  `json:"amount"`
+	Method string `json:"method,omitempty"` // "any" (default), "cash", "check", "guaranteed_funds"
 }
 
 // Billing says who pays the carrier, when it is not the account itself.

@@ -61,10 +61,10 @@ type landedCostInput struct {
 // order returns what carriers are asked about, and the fields that are invalid.
 func (in *landedCostInput) order() (order ship.Order, oneParcel bool, invalid []ship.FieldError) {
 	order = ship.Order{
-		Destination: addressInput(in.Destination).address(),
+		Destination: recipientInput(in.Destination).address(),
 		ShipDate:    ship.Date(in.ShipDate),
 		IsReturn:    in.IsReturn,
-		Options:     in.Options.options(&invalid),
+		Options:     in.Options.options(in.Destination.ServicePoint, &invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
 	in.Origin.setOrigin(&order)

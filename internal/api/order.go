@@ -47,6 +47,43 @@ func (a addressInput) address() ship.Address {
 	}
 }
 
+// recipientInput is an address that a shipment goes to.
+type recipientInput struct {
+	Name        string `json:"name" minLength:"1" maxLength:"100" example:"Ada Lovelace" doc:"Name of the person, or of the contact if company is given."`
+	Address1    string `json:"address1" minLength:"1" maxLength:"100" example:"500 Main St" doc:"Street and number."`
+	City        string `json:"city" minLength:"1" maxLength:"100" example:"Austin" doc:"City or town."`
+	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."`
+	Zip         string `json:"zip,omitempty" maxLength:"20" example:"78701" doc:"Postal code. Required except where the country has none."`
+	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in upper or lower case."`
+	Company     string `json:"company,omitempty" maxLength:"100" doc:"Company."`
+	Address2    string `json:"address2,omitempty" maxLength:"100" doc:"Second line, such as a suite."`
+	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
+	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
+	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential. If omitted, the carrier decides."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party. Required for shipments into the European Union."`
+
+	ServicePoint string `json:"servicePoint,omitempty" minLength:"1" maxLength:"50" example:"U12345678" doc:"Deliver to this service point of the carrier, where the recipient collects the parcel: an id from GET /v1/service-points. Name the carrier too, because ids belong to one carrier. The address stays that of the recipient."`
+}
+
+func (r recipientInput) address() ship.Address {
+	return ship.Address{
+		Name:        r.Name,
+		Company:     r.Company,
+		Address1:    r.Address1,
+		Address2:    r.Address2,
+		Address3:    r.Address3,
+		City:        r.City,
+		State:       r.State,
+		Zip:         r.Zip,
+		Country:     r.Country,
+		Phone:       r.Phone,
+		Email:       r.Email,
+		Residential: r.Residential,
+		Type:        r.Type,
+	}
+}
+
 type parcelInput struct {
 	Weight     float64          `json:"weight" exclusiveMinimum:"0" maximum:"100000" example:"4.2" doc:"Weight in weightUnit."`
 	WeightUnit string           `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. Defaults to the account's unit, which is initially lb."`
@@ -114,20 +151,63 @@ func (m *moneyInput) money(pointer string, invalid *[]ship.FieldError) ship.Mone
 }
 
 type optionsInput struct {
-	Signature        string      `json:"signature,omitempty" enum:"standard,adult" doc:"Signature required on delivery; with adult, an adult must sign."`
+	Signature        string      `json:"signature,omitempty" enum:"standard,indirect,direct,adult" doc:"Signature required on delivery: standard is the carrier's own, direct is by somebody at the address, indirect also by a neighbor, adult by an adult."`
 	SaturdayDelivery bool        `json:"saturdayDelivery,omitempty" doc:"Deliver on a Saturday."`
 	InsuredValue     *moneyInput `json:"insuredValue,omitempty" doc:"Value to insure."`
+
+	HoldAtLocation         bool                   `json:"holdAtLocation,omitempty" doc:"The carrier holds the parcel for the recipient to collect. Most carriers need destination.servicePoint for it."`
+	ReturnServiceRequested bool                   `json:"returnServiceRequested,omitempty" doc:"Return a parcel that cannot be delivered at once, with the reason."`
+	DryIce                 *dryIceInput           `json:"dryIce,omitempty" doc:"Dry ice in every parcel."`
+	Alcohol                bool                   `json:"alcohol,omitempty" doc:"The parcels contain alcoholic beverages. Carriers require a contract for them, and in the United States an adult signature."`
+	LithiumBatteries       *lithiumBatteriesInput `json:"lithiumBatteries,omitempty" doc:"Small lithium batteries (IATA Section II) in every parcel."`
+	COD                    *codInput              `json:"cod,omitempty" doc:"Money that the carrier collects on delivery."`
+	CarbonNeutral          bool                   `json:"carbonNeutral,omitempty" doc:"Pay the carrier to offset the emissions."`
 }
 
-func (o *optionsInput) options(invalid *[]ship.FieldError) ship.Options {
+type dryIceInput struct {
+	Weight float64 `json:"weight" exclusiveMinimum:"0" maximum:"100000" example:"2.5" doc:"Weight of the dry ice in each parcel, in the unit of the first parcel. The weight of the parcel includes it."`
+}
+
+type lithiumBatteriesInput struct {
+	Type   string `json:"type" enum:"ion,metal" doc:"What they are made of."`
+	Packed string `json:"packed" enum:"in_equipment,with_equipment,alone" doc:"How they are packed: inside the equipment, beside it, or without any."`
+}
+
+type codInput struct {
+	Amount moneyInput `json:"amount" doc:"What the recipient pays."`
+	Method string     `json:"method,omitempty" enum:"any,cash,check,guaranteed_funds" doc:"How the recipient pays; any by default. Guaranteed funds are a cashier's check or a money order."`
+}
+
+// options returns the options of an order that goes to a service point, or to
+// none if the id is empty.
+func (o *optionsInput) options(servicePoint string, invalid *[]ship.FieldError) ship.Options {
 	if o == nil {
-		return ship.Options{}
+		return ship.Options{ServicePoint: servicePoint}
 	}
-	return ship.Options{
-		Signature:        o.Signature,
-		SaturdayDelivery: o.SaturdayDelivery,
-		InsuredValue:     o.InsuredValue.money("/options/insuredValue", invalid),
+
+	options := ship.Options{
+		Signature:              o.Signature,
+		SaturdayDelivery:       o.SaturdayDelivery,
+		InsuredValue:           o.InsuredValue.money("/options/insuredValue", invalid),
+		ServicePoint:           servicePoint,
+		HoldAtLocation:         o.HoldAtLocation,
+		ReturnServiceRequested: o.ReturnServiceRequested,
+		Alcohol:                o.Alcohol,
+		CarbonNeutral:          o.CarbonNeutral,
 	}
+	if o.DryIce != nil {
+		options.DryIce = ship.DryIce{Weight: o.DryIce.Weight}
+	}
+	if o.LithiumBatteries != nil {
+		options.LithiumBatteries = ship.LithiumBatteries(*o.LithiumBatteries)
+	}
+	if o.COD != nil {
+		options.COD = ship.COD{
+			Amount: o.COD.Amount.money("/options/cod/amount", invalid),
+			Method: o.COD.Method,
+		}
+	}
+	return options
 }
 
 type billingInput struct {

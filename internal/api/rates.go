@@ -32,10 +32,10 @@ type ratesInput struct {
 // invalid.
 func (in *ratesInput) order() (order ship.Order, oneParcel bool, invalid []ship.FieldError) {
 	order = ship.Order{
-		Destination: addressInput(in.Destination).address(),
+		Destination: recipientInput(in.Destination).address(),
 		ShipDate:    ship.Date(in.ShipDate),
 		DeliverBy:   ship.Date(in.DeliverBy),
-		Options:     in.Options.options(&invalid),
+		Options:     in.Options.options(in.Destination.ServicePoint, &invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
 	in.Origin.setOrigin(&order)
@@ -76,6 +76,8 @@ type destinationInput struct {
 	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
 	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential. If omitted, the carrier decides."`
 	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party. Required for shipments into the European Union."`
+
+	ServicePoint string `json:"servicePoint,omitempty" minLength:"1" maxLength:"50" example:"U12345678" doc:"Quote delivery to this service point of the carrier: an id from GET /v1/service-points."`
 }
 
 type quoteRatesRequest struct {
@@ -84,10 +86,11 @@ type quoteRatesRequest struct {
 
 // rates are the answer of POST /v1/rates.
 type rates struct {
-	Rates     []rate      `json:"rates" doc:"Offers, cheapest first."`
-	Errors    []rateError `json:"errors" doc:"Carriers that did not quote."`
-	Partial   bool        `json:"partial" doc:"Whether a carrier did not respond in time."`
-	ExpiresAt string      `json:"expiresAt" format:"date-time" doc:"Until when the rates can be bought."`
+	Rates     []rate        `json:"rates" doc:"Offers, cheapest first."`
+	Errors    []rateError   `json:"errors" doc:"Carriers that did not quote."`
+	Removed   []removedRate `json:"removed,omitempty" doc:"Offers that were left out because the service cannot do an option of the shipment."`
+	Partial   bool          `json:"partial" doc:"Whether a carrier did not respond in time."`
+	ExpiresAt string        `json:"expiresAt" format:"date-time" doc:"Until when the rates can be bought."`
 
 	Warnings []httpkit.FieldProblem `json:"warnings,omitempty" doc:"What customs or a carrier would object to. It does not prevent a purchase."`
 }
@@ -123,6 +126,15 @@ type charge struct {
 type billableWeight struct {
 	Value float64 `json:"value" example:"5" doc:"Weight in unit."`
 	Unit  string  `json:"unit" enum:"lb,oz,kg,g" doc:"Unit of the first parcel."`
+}
+
+// removedRate is an offer that was left out.
+type removedRate struct {
+	Carrier     string `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
+	Service     string `json:"service" example:"next_day_air_early" doc:"The carrier's service."`
+	ServiceName string `json:"serviceName" example:"UPS Next Day Air Early" doc:"Name of the service."`
+	Pointer     string `json:"pointer" example:"/destination/servicePoint" doc:"The field of the request that the service cannot do."`
+	Message     string `json:"message" example:"UPS Next Day Air Early does not offer delivery to a service point" doc:"Why the offer was left out."`
 }
 
 type rateError struct {
@@ -220,6 +232,15 @@ func ratesOf(quotes quoting.Quotes, unit ship.WeightUnit) rates {
 
 	for i, failure := range quotes.Errors {
 		out.Errors[i] = rateErrorOf(failure)
+	}
+	for _, removed := range quotes.Removed {
+		out.Removed = append(out.Removed, removedRate{
+			Carrier:     removed.Carrier,
+			Service:     removed.Service,
+			ServiceName: removed.ServiceName,
+			Pointer:     removed.Extra.Pointer(),
+			Message:     removed.Message(),
+		})
 	}
 	return out
 }

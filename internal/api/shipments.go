@@ -14,27 +14,27 @@ import (
 
 // shipmentInput is the body of POST /v1/shipments.
 type shipmentInput struct {
-	OrderID           string        `json:"orderId" minLength:"1" maxLength:"100" example:"ORD-1001" doc:"The client's order reference; it need not be unique."`
-	Destination       addressInput  `json:"destination" doc:"Where the parcel goes."`
-	Parcel            *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
-	Parcels           []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin            *originInput  `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
-	Carrier           string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
-	Service           string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
-	ConnectionID      string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
-	RateID            string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate from POST /v1/rates. Origin, destination, parcels and options must be the same as in the quote; customs, which quotes do not take, may be added."`
-	MaxAmount         *moneyInput   `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
-	ShipDate          string        `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
-	DeliverBy         string        `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
-	LabelFormat       string        `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought; pdf by default. The label can be fetched in any format later."`
-	Reference         string        `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
-	IsReturn          bool          `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
-	Billing           *billingInput `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
-	Customs           *customsInput `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
-	Options           *optionsInput `json:"options,omitempty" doc:"Extra services."`
-	AddressValidation string        `json:"addressValidation,omitempty" enum:"off,warn,correct,require" doc:"What to do about the destination: nothing (off), check it and add warnings (warn, the default), use the corrected address and say so in warnings (correct), or buy nothing unless it is valid (require)."`
-	OnDuplicateOrder  string        `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId already has a shipment: buy another (allow, the default), return the existing one (return), or fail (reject)."`
-	Metadata          metadataInput `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
+	OrderID           string         `json:"orderId" minLength:"1" maxLength:"100" example:"ORD-1001" doc:"The client's order reference; it need not be unique."`
+	Destination       recipientInput `json:"destination" doc:"Where the parcel goes."`
+	Parcel            *parcelInput   `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
+	Parcels           []parcelInput  `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
+	Origin            *originInput   `json:"origin,omitempty" doc:"Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the account's default location, then to its sender address, then, with a test key, to a sample warehouse."`
+	Carrier           string         `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
+	Service           string         `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
+	ConnectionID      string         `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
+	RateID            string         `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate from POST /v1/rates. Origin, destination, parcels and options must be the same as in the quote; customs, which quotes do not take, may be added."`
+	MaxAmount         *moneyInput    `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
+	ShipDate          string         `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
+	DeliverBy         string         `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
+	LabelFormat       string         `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought; pdf by default. The label can be fetched in any format later."`
+	Reference         string         `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
+	IsReturn          bool           `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
+	Billing           *billingInput  `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
+	Customs           *customsInput  `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
+	Options           *optionsInput  `json:"options,omitempty" doc:"Extra services."`
+	AddressValidation string         `json:"addressValidation,omitempty" enum:"off,warn,correct,require" doc:"What to do about the destination: nothing (off), check it and add warnings (warn, the default), use the corrected address and say so in warnings (correct), or buy nothing unless it is valid (require)."`
+	OnDuplicateOrder  string         `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId already has a shipment: buy another (allow, the default), return the existing one (return), or fail (reject)."`
+	Metadata          metadataInput  `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
 }
 
 // order returns the order that the body describes, and the fields that are
@@ -50,7 +50,7 @@ func (in *shipmentInput) order() (order ship.Order, oneParcel bool, invalid []sh
 		IsReturn:    in.IsReturn,
 		Billing:     in.Billing.billing(),
 		Metadata:    in.Metadata,
-		Options:     in.Options.options(&invalid),
+		Options:     in.Options.options(in.Destination.ServicePoint, &invalid),
 		Customs:     in.Customs.customs(&invalid),
 	}
 	in.Origin.setOrigin(&order)

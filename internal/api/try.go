@@ -14,7 +14,7 @@ import (
 // tryInput is the body of POST /v1/routing/try: a shipment, and the rules that
 // are to choose.
 type tryInput struct {
-	Destination addressInput       `json:"destination" doc:"Where the parcel goes."`
+	Destination recipientInput     `json:"destination" doc:"Where the parcel goes."`
 	Parcel      *parcelInput       `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels     []parcelInput      `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
 	Rules       string             `json:"rules,omitempty" enum:"published,draft" doc:"Which rules to apply: the active rules (published, the default) or the draft."`

@@ -17,13 +17,40 @@ type Address struct {
 	Email       string `json:"email,omitempty" doc:"E-mail address."`
 	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential, if the request said so."`
 	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party."`
+
+	ServicePoint string `json:"servicePoint,omitempty" example:"U12345678" doc:"The carrier's service point at which the recipient collects the parcel. Only in destinations."`
 }
 
 // Options are extra services.
 type Options struct {
-	Signature        string `json:"signature,omitempty" enum:"standard,adult" doc:"Signature required on delivery; with adult, an adult must sign."`
+	Signature        string `json:"signature,omitempty" enum:"standard,indirect,direct,adult" doc:"Signature required on delivery."`
 	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty" doc:"Deliver on a Saturday."`
 	InsuredValue     *Money `json:"insuredValue,omitempty" doc:"Insured value."`
+
+	HoldAtLocation         bool              `json:"holdAtLocation,omitempty" doc:"The carrier holds the parcel for the recipient to collect."`
+	ReturnServiceRequested bool              `json:"returnServiceRequested,omitempty" doc:"A parcel that cannot be delivered is returned at once."`
+	DryIce                 *DryIce           `json:"dryIce,omitempty" doc:"Dry ice in every parcel."`
+	Alcohol                bool              `json:"alcohol,omitempty" doc:"The parcels contain alcoholic beverages."`
+	LithiumBatteries       *LithiumBatteries `json:"lithiumBatteries,omitempty" doc:"Small lithium batteries in every parcel."`
+	COD                    *COD              `json:"cod,omitempty" doc:"Money that the carrier collects on delivery."`
+	CarbonNeutral          bool              `json:"carbonNeutral,omitempty" doc:"The carrier offsets the emissions."`
+}
+
+// DryIce is the dry ice in every parcel.
+type DryIce struct {
+	Weight float64 `json:"weight" example:"2.5" doc:"Weight of the dry ice in each parcel, in the unit of the first parcel."`
+}
+
+// LithiumBatteries are small lithium batteries in every parcel.
+type LithiumBatteries struct {
+	Type   string `json:"type" enum:"ion,metal" doc:"What they are made of."`
+	Packed string `json:"packed" enum:"in_equipment,with_equipment,alone" doc:"How they are packed."`
+}
+
+// COD is money that the carrier collects on delivery.
+type COD struct {
+	Amount Money  `json:"amount" doc:"What the recipient pays."`
+	Method string `json:"method" enum:"any,cash,check,guaranteed_funds" doc:"How the recipient pays."`
 }
 
 // Customs is the declaration of a parcel that crosses a border.
@@ -134,7 +161,7 @@ type Creation struct {
 func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	order := shipment.Order
 	origin := AddressOf(order.Origin)
-	destination := AddressOf(order.Destination)
+	destination := destinationOf(order)
 
 	shown := ShipmentOf(shipment, base)
 	shown.Origin = &origin
@@ -176,7 +203,7 @@ func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 func CreationOf(order ship.Order) Creation {
 	creation := Creation{
 		OrderID:     order.OrderID,
-		Destination: AddressOf(order.Destination),
+		Destination: destinationOf(order),
 		Origin:      originOf(order),
 		LabelFormat: order.LabelFormat,
 		Reference:   order.Reference,
@@ -229,15 +256,39 @@ func parcelsOf(parcels []ship.Parcel) []Parcel {
 	return list
 }
 
+// destinationOf shows where an order goes: the address, and the service point if
+// the recipient collects the parcel there.
+func destinationOf(order ship.Order) Address {
+	destination := AddressOf(order.Destination)
+	destination.ServicePoint = order.Options.ServicePoint
+	return destination
+}
+
 func optionsOf(options ship.Options) *Options {
+	options.ServicePoint = "" // it is shown with the destination
 	if options == (ship.Options{}) {
 		return nil
 	}
-	return &Options{
-		Signature:        options.Signature,
-		SaturdayDelivery: options.SaturdayDelivery,
-		InsuredValue:     moneyOf(options.InsuredValue),
+
+	shown := &Options{
+		Signature:              options.Signature,
+		SaturdayDelivery:       options.SaturdayDelivery,
+		InsuredValue:           moneyOf(options.InsuredValue),
+		HoldAtLocation:         options.HoldAtLocation,
+		ReturnServiceRequested: options.ReturnServiceRequested,
+		Alcohol:                options.Alcohol,
+		CarbonNeutral:          options.CarbonNeutral,
 	}
+	if options.DryIce != (ship.DryIce{}) {
+		shown.DryIce = &DryIce{Weight: options.DryIce.Weight}
+	}
+	if batteries := options.LithiumBatteries; batteries != (ship.LithiumBatteries{}) {
+		shown.LithiumBatteries = &LithiumBatteries{Type: batteries.Type, Packed: batteries.Packed}
+	}
+	if cod := options.COD; cod != (ship.COD{}) {
+		shown.COD = &COD{Amount: MoneyOf(cod.Amount), Method: cod.Method}
+	}
+	return shown
 }
 
 func customsOf(customs *ship.Customs) *Customs {

@@ -45,13 +45,14 @@ type Failed struct {
 type Dropped struct {
 	Carrier string `json:"carrier" example:"dhl_express" doc:"Identifier of the carrier."`
 	Service string `json:"service" example:"express" doc:"The carrier's service."`
-	Why     string `json:"why" example:"forbidden" doc:"Why the offer was excluded: late (misses deliverBy), over_limit (costs more than maxAmount), forbidden (by a rule), not_in_rule (not allowed by the rule that decided), other_currency (cannot be compared), guard (too expensive or too slow to replace the first choice)."`
+	Why     string `json:"why" example:"forbidden" doc:"Why the offer was excluded: late (misses deliverBy), over_limit (costs more than maxAmount), forbidden (by a rule), not_in_rule (not allowed by the rule that decided), other_currency (cannot be compared), guard (too expensive or too slow to replace the first choice), unsupported (the service cannot do an option of the shipment)."`
 	Rule    string `json:"rule,omitempty" example:"No DHL inside the country" doc:"The rule that excluded it."`
+	Option  string `json:"option,omitempty" example:"dry_ice" doc:"The option that the service cannot do."`
 }
 
 // Raised is a signature that rules required.
 type Raised struct {
-	From string `json:"from,omitempty" enum:"standard,adult" doc:"The signature that the client requested; omitted if none."`
+	From string `json:"from,omitempty" enum:"standard,indirect,direct,adult" doc:"The signature that the client requested; omitted if none."`
 	To   string `json:"to" enum:"standard,adult" doc:"The signature that the rules require."`
 }
 
@@ -81,7 +82,13 @@ func RoutingOf(routing ship.Routing) *Routing {
 		shown.Failed[i] = Failed{Carrier: failed.Carrier, Code: failed.Code, Message: failed.Message}
 	}
 	for i, dropped := range routing.Dropped {
-		shown.Dropped[i] = Dropped(dropped)
+		shown.Dropped[i] = Dropped{
+			Carrier: dropped.Carrier,
+			Service: dropped.Service,
+			Why:     dropped.Why,
+			Rule:    dropped.Rule,
+			Option:  string(dropped.Option),
+		}
 	}
 	if raised := routing.Raised; raised != nil {
 		shown.Raised = &Raised{From: raised.From, To: raised.To}

@@ -74,14 +74,7 @@ func orderValues(order ship.Order) url.Values {
 	set("order", order.OrderID)
 	set("location", string(order.Location.ID))
 	set("reference", order.Reference)
-	set("signature", order.Options.Signature)
-	if order.Options.SaturdayDelivery {
-		set("saturday", "1")
-	}
-	if insured := order.Options.InsuredValue; !insured.IsZero() {
-		set("insured", insured.Amount())
-		set("insuredCurrency", insured.Currency)
-	}
+	setOptions(set, order.Options)
 
 	to := order.Destination
 	set("name", to.Name)

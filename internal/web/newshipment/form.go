@@ -51,11 +51,7 @@ func ReadForm(v *site.Visit) Form {
 	order.ShipDate = ship.Date(v.Form("shipDate"))
 	order.DeliverBy = ship.Date(v.Form("deliverBy"))
 	order.Destination = readDestination(v)
-	order.Options = ship.Options{
-		Signature:        v.Form("signature"),
-		SaturdayDelivery: v.Form("saturday") != "",
-		InsuredValue:     page.amount("/options/insuredValue", page.Insured),
-	}
+	readOptions(v, &page)
 	if page.From != "" {
 		keepUnshown(v, &page)
 	}
@@ -300,14 +296,28 @@ var orderFields = map[string]string{
 	"/options/saturdayDelivery": "saturday",
 	"/options/insuredValue":     "insured",
 	"/destination/type":         "recipientType",
-	"/customs":                  "item.0.description",
-	"/customs/items":            "item.0.description",
-	"/customs/contentsType":     "contents",
-	"/customs/incoterm":         "incoterm",
-	"/customs/signer":           "signer",
-	"/customs/invoiceNumber":    "invoice",
-	"/customs/paperless":        "paperless",
-	"/customs/taxIdentifiers":   "tax.0.number",
+
+	"/destination/servicePoint":        "option.servicePoint",
+	"/options/holdAtLocation":          "option.hold",
+	"/options/returnServiceRequested":  "option.returnService",
+	"/options/dryIce":                  "option.dryIce",
+	"/options/dryIce/weight":           "option.dryIce",
+	"/options/alcohol":                 "option.alcohol",
+	"/options/lithiumBatteries":        "option.batteries",
+	"/options/lithiumBatteries/type":   "option.batteries",
+	"/options/lithiumBatteries/packed": "option.packed",
+	"/options/cod":                     "option.cod",
+	"/options/cod/method":              "option.codMethod",
+	"/options/carbonNeutral":           "option.carbonNeutral",
+
+	"/customs":                "item.0.description",
+	"/customs/items":          "item.0.description",
+	"/customs/contentsType":   "contents",
+	"/customs/incoterm":       "incoterm",
+	"/customs/signer":         "signer",
+	"/customs/invoiceNumber":  "invoice",
+	"/customs/paperless":      "paperless",
+	"/customs/taxIdentifiers": "tax.0.number",
 }
 
 // fieldOf returns the form's field for a pointer of the API; "" if the form
@@ -406,6 +416,14 @@ var fieldTitles = map[string]string{
 	"invoice":       "Invoice number",
 	"email":         "E-mail",
 	"recipientType": "Recipient",
+	"servicePoint":  "Service point",
+	"hold":          "Hold for collection",
+	"returnService": "Return service",
+	"dryIce":        "Dry ice",
+	"batteries":     "Lithium batteries",
+	"cod":           "Collect on delivery",
+	"codMethod":     "Paid by",
+	"carbonNeutral": "Carbon-neutral shipping",
 }
 
 // A fieldProblem is one error that keeps the form from being quoted.

@@ -30,6 +30,7 @@ type Form struct {
 	Then    string     // what follows the purchase once a question is answered
 	Parcels []parcelForm
 	Insured amountForm
+	Options optionsForm
 	Customs customsForm
 	Abroad  bool // the parcel crosses a border
 	Unread  []ship.FieldError

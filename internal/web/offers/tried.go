@@ -22,6 +22,7 @@ var droppedWords = map[string]string{
 	"forbidden":      "Forbidden",
 	"not_in_rule":    "Not listed in the rule",
 	"guard":          "Outside the rule's limits",
+	"unsupported":    "Does not offer",
 }
 
 // DroppedWord says why an offer could not be chosen.
@@ -29,6 +30,9 @@ func DroppedWord(dropped ship.Dropped) string {
 	word := cmp.Or(droppedWords[dropped.Why], parts.Plain(dropped.Why))
 	if dropped.Rule != "" && dropped.Why == "forbidden" {
 		word += " by “" + dropped.Rule + "”"
+	}
+	if dropped.Why == "unsupported" {
+		word += " " + dropped.Option.String()
 	}
 	return word
 }

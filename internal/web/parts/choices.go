@@ -34,7 +34,13 @@ var WeightUnits = []Choice{{"lb", "lb"}, {"oz", "oz"}, {"kg", "kg"}, {"g", "g"}}
 var LengthUnits = []Choice{{"in", "in"}, {"cm", "cm"}, {"mm", "mm"}}
 
 // Signatures are the kinds of signature on delivery to choose from.
-var Signatures = []Choice{{"", "Not required"}, {"standard", "Signature required"}, {"adult", "Adult signature required"}}
+var Signatures = []Choice{
+	{"", "Not required"},
+	{"standard", "Signature required"},
+	{"indirect", "Signature required, a neighbor may sign"},
+	{"direct", "Signature required at the address"},
+	{"adult", "Adult signature required"},
+}
 
 // RecipientTypes are the kinds of recipient to choose from.
 var RecipientTypes = []Choice{{"", "Not specified"}, {"consumer", "Consumer"}, {"business", "Business"}}
