@@ -20,7 +20,7 @@ func TestWrongConditionsAreRefusedWithTheColumnAndASuggestion(t *testing.T) {
 		{`destination.country == "USA"`, "column 24: destination.country must be a valid two-letter country code in capitals", `"US"`},
 		{`destination.country in ["us", "CA"]`, "column 25: destination.country must be a valid two-letter country code in capitals", `"US"`},
 		{`time.weekday == "Monday"`, `column 17: time.weekday never has this value; it is one of "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"`, `"monday"`},
-		{`order.signature == "adlt"`, `column 20: order.signature never has this value; it is one of "", "standard", "adult"`, `"adult"`},
+		{`order.signature == "adlt"`, `column 20: order.signature never has this value; it is one of "", "standard", "indirect", "direct", "adult"`, `"adult"`},
 		{`destination.zip > 5`, "column 17: > cannot compare text with a whole number", `destination.zip > "5"`},
 		{`parcel.weightKg > "20"`, "column 17: > cannot compare a number with text", "parcel.weightKg > 20"},
 		{`order.isReturn == "yes"`, "column 16: == cannot compare true or false with text", "order.isReturn == true"},

@@ -19,6 +19,7 @@ var driverFiles = []string{
 	"token.go",
 	"codes.go",
 	"place.go",
+	"options.go",
 	"order.go",
 	"parcel.go",
 	"rate.go",

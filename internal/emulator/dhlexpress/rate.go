@@ -24,6 +24,10 @@ type (
 	extra struct {
 		ServiceCode string  `json:"serviceCode"`
 		Value       float64 `json:"value"`
+		Goods       []struct {
+			ContentID string  `json:"contentId"`
+			IceWeight float64 `json:"dryIceTotalNetWeight"`
+		} `json:"dangerousGoods"`
 	}
 	parcel struct {
 		Weight     float64 `json:"weight"`
@@ -91,7 +95,7 @@ var offers = []offer{
 
 var (
 	europeanUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
-	extras        = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0, "PT": 0}
+	extras        = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0, "PT": 0, "LX": 0, "KB": 1500, "EA": 100, "HC": 1200, "HD": 500, "HM": 500, "HV": 0, "HW": 0}
 	currencies    = map[string]string{"US": "USD", "GB": "GBP", "CH": "CHF", "CA": "CAD", "JP": "JPY"}
 )
 

@@ -137,6 +137,7 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 		invalid = append(invalid, details.ShipperDetails.check("#/customerDetails/shipperDetails")...)
 		invalid = append(invalid, details.ReceiverDetails.check("#/customerDetails/receiverDetails")...)
 		invalid = append(invalid, in.checkPoint()...)
+		invalid = append(invalid, in.checkGoods()...)
 		if details.ImporterDetails != nil {
 			invalid = append(invalid, details.ImporterDetails.check("#/customerDetails/importerDetails")...)
 		}
@@ -165,6 +166,25 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 	s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
 		return http.StatusCreated, "application/json", encode(in.answer(sold, l, offers[i]))
 	})
+}
+
+// goodsContents are the ids of dangerous goods by the services that declare them.
+var goodsContents = map[string]string{"HC": "901", "HD": "966", "HV": "967", "HM": "969", "HW": "970"}
+
+// checkGoods returns the errors about dangerous goods: each service for them names
+// its contents.
+func (in shipment) checkGoods() (invalid []string) {
+	for _, service := range in.ValueAddedServices {
+		content := goodsContents[service.ServiceCode]
+		switch {
+		case content == "":
+		case len(service.Goods) != 1 || service.Goods[0].ContentID != content:
+			invalid = append(invalid, "#/valueAddedServices: the content id of "+service.ServiceCode+" is "+content)
+		case service.ServiceCode == "HC" && service.Goods[0].IceWeight <= 0:
+			invalid = append(invalid, "#/valueAddedServices: required key [dryIceTotalNetWeight] not found")
+		}
+	}
+	return invalid
 }
 
 // checkPoint returns the errors of DHL's schema about a delivery to a service
