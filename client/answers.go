@@ -194,6 +194,8 @@ type Piece struct {
 type Document struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
+
+	Uploaded bool `json:"uploaded"` // by UploadDocument
 }
 
 // A LabelLink is an address that needs no key.

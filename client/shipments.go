@@ -75,6 +75,21 @@ func (c *Client) Return(ctx context.Context, id string, in ReturnRequest, option
 	return out, err
 }
 
+// UploadDocument adds a file to the documents of a bought shipment: PDF, PNG or
+// JPEG of at most 10 MiB. The kind is one of "commercial_invoice",
+// "certificate_of_origin", "packing_list", "export_license", "import_permit",
+// "declaration", "power_of_attorney" and "other".
+func (c *Client) UploadDocument(ctx context.Context, id, kind string, file []byte, options ...CallOption) (Document, error) {
+	var out Document
+	body := struct {
+		Type string `json:"type"`
+		Data []byte `json:"data"` // base64 in JSON
+	}{kind, file}
+	path := "/v1/shipments/" + url.PathEscape(id) + "/documents"
+	_, err := c.do(ctx, call{method: http.MethodPost, path: path, body: body, effect: true}, &out, options...)
+	return out, err
+}
+
 // ShipmentsRequest narrows a list of shipments; its zero value lists all.
 type ShipmentsRequest struct {
 	OrderID        string

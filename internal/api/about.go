@@ -21,6 +21,7 @@ var abouts = map[string]string{
 	"voidShipment":       "Asks the carrier to void the label. `status` stays as it is; `labelStatus` shows the outcome.",
 	"makeLabel":          "Renders the label in another format, size or resolution and returns its URL. Labels are rendered on this server from the carrier's original.",
 	"linkLabel":          "Creates a signed link to one format of a label, for a printer or a person without an API key. The link expires, and stops working if the label is voided.",
+	"uploadDocument":     "Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They are listed in `documents` after those of the carrier, are returned by the URL there, and are kept and erased with the label. Waybill does not send them to the carrier.",
 	"getDocument":        "Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL in `documents`.",
 	"getPackingSlip":     "Returns the packing slip of a shipment as a PDF: both addresses, the order number, the carrier and the declared goods with their quantities, with the logo of the account. It has no prices. Goods are those of `customs.items`; a shipment without them has a slip without a list.",
 	"getLabel":           "Returns the label. This is the URL in `labelUrl` and `labels`.",

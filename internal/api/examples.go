@@ -35,7 +35,8 @@ var requestExamples = withRouting(map[string]any{
 			{"description": "Cotton shirt", "quantity": 2, "value": {"amount": "20.00", "currency": "USD"}, "hsCode": "610910", "originCountry": "PT"}
 		]}
 	}`),
-	"createReturn": json.RawMessage(`{"parcel": {"weight": 2.1}}`),
+	"createReturn":   json.RawMessage(`{"parcel": {"weight": 2.1}}`),
+	"uploadDocument": json.RawMessage(`{"type": "certificate_of_origin", "data": "JVBERi0xLjcKJeLjz9MK"}`),
 	"createBatch": json.RawMessage(`{
 		"shipments": [
 			{
@@ -254,6 +255,10 @@ func responseExample(id string, status int) any {
 			return full(ship.Created, ship.StatePurchasing)
 		}
 		return full(ship.Created, ship.StatePurchased)
+	case "uploadDocument":
+		document := wire.DocumentOf(exampleShipment, "certificate_of_origin", 2, exampleBase)
+		document.Uploaded = true
+		return document
 	case "createReturn":
 		if status == http.StatusAccepted {
 			return returnExample(ship.StatePurchasing)

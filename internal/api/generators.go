@@ -160,6 +160,7 @@ var sdkMethods = map[string]sdkMethod{
 	"getLabelZpl":             {"getLabelZpl", "labels", "getZpl"},
 	"getLabelPng":             {"getLabelPng", "labels", "getPng"},
 	"getPackingSlip":          {"getPackingSlip", "labels", "getPackingSlip"},
+	"uploadDocument":          {"uploadDocument", "labels", "uploadDocument"},
 	"getDocument":             {"getDocument", "labels", "getDocument"},
 	"createBatch":             {"createBatch", "batches", "create"},
 	"listBatches":             {"listBatches", "batches", "list"},

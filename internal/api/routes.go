@@ -236,6 +236,7 @@ func (s *server) labelRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "The URL of the rendered label.", body: rendering{}}},
 			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided", "label_erased"},
 		},
+		s.uploadRoute(),
 		{
 			method:   http.MethodGet,
 			path:     "/v1/shipments/{id}/documents/{number}",
@@ -244,7 +245,7 @@ func (s *server) labelRoutes() []*route {
 			summary:  "Get a document",
 			scope:    "labels",
 			handler:  handle(s.getDocument),
-			outcomes: []outcome{{status: http.StatusOK, about: "The document as issued by the carrier.", headers: []string{"Cache-Control", "Content-Disposition"}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The document as issued by the carrier, or as it was uploaded.", headers: []string{"Cache-Control", "Content-Disposition"}}},
 			codes:    []string{"shipment_not_found", "not_found", "label_quarantined", "label_erased"},
 		},
 		{

@@ -23,6 +23,7 @@ import (
 const (
 	Sheet     = 64 << 20  // a rate sheet of the largest size
 	Orders    = 64 << 20  // a file of orders
+	Upload    = 64 << 20  // a document of a shipment, as text and as bytes
 	BackTest  = 48 << 20  // a page of past shipments
 	Picture   = 48 << 20  // a logo, or a label that is a picture
 	DrawPages = 192 << 20 // a PDF file in the renderer, with the renderer itself

@@ -53,6 +53,7 @@ var Codes = []Code{
 
 	{"idempotency_in_progress", http.StatusConflict, "Request still running", "A request with the same `Idempotency-Key` has not finished. Wait for the number of seconds in `Retry-After` and send it again."},
 	{"duplicate_order", http.StatusConflict, "Duplicate order", "A shipment for this `orderId` already exists, and `onDuplicateOrder` is `reject`."},
+	{"too_many_documents", http.StatusConflict, "Too many documents", "The shipment has 20 uploaded documents already, or was erased."},
 	{"return_exists", http.StatusConflict, "Return exists", "The shipment already has a return that is not voided; `returnId` names it. Void it first, or send `again: true` to buy another."},
 	{"not_returnable", http.StatusConflict, "Not returnable", "The shipment cannot be returned: its label was voided or not bought, it is a return itself, or its personal data was erased. `detail` says which."},
 	{"label_not_ready", http.StatusConflict, "Label not ready", "The purchase has not finished. Wait for the number of seconds in `Retry-After` and try again."},

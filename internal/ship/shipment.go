@@ -16,6 +16,7 @@ type Shipment struct {
 	Version     int        // of the body that answers its creation; see AnswerVersion
 	VoidedAt    time.Time  // when the carrier voided the label; zero if it did not
 	IsErased    bool       // its personal data was erased, with its label
+	Uploads     []string   // types of the documents that clients added
 }
 
 // AnswerVersion is the version of the body that answers a creation. Shipments
@@ -36,6 +37,7 @@ func (s Shipment) AsCreated() Shipment {
 	}
 	s.Progress = Progress{Status: Created, EstimateAt: s.Purchase.EstimateAt, EstimateSource: s.Purchase.EstimateSource}
 	s.VoidedAt = time.Time{}
+	s.Uploads = nil
 	return s
 }
 

@@ -240,6 +240,9 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 		return ship.Document{}, err
 	}
 
+	if d, isUpload, err := s.uploaded(ctx, sh, number); isUpload {
+		return d, err
+	}
 	d, err := s.documentOf(ctx, sh, number)
 	if err != nil || sh.Purchase.Simulated {
 		return d, err

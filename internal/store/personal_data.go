@@ -28,6 +28,7 @@ type PersonalColumns struct {
 var PersonalData = []PersonalColumns{
 	{"shipments", []string{"request", "purchase"}, DataErased, "order and purchase, rewritten without people"},
 	{"shipments", []string{"carrier"}, DataNone, ""},
+	{"shipment_states", []string{"uploads"}, DataNone, "types of documents"},
 	{"shipment_states", []string{"estimate_source", "carrier", "tracking_number", "reason"}, DataIdentifier, "statuses and numbers"},
 	{"labels", []string{"data"}, DataErased, "the row is deleted"},
 	{"labels", []string{"format"}, DataNone, ""},

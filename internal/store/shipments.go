@@ -13,7 +13,7 @@ import (
 
 // Shipments with their labels and documents, read by id.
 
-const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, st.erased_at IS NOT NULL, ` + trackingStateColumns
+const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, st.erased_at IS NOT NULL, st.uploads, ` + trackingStateColumns
 
 const sqlShipment = `
 SELECT ` + shipmentColumns + `
@@ -38,7 +38,7 @@ func scanShipment(r pgx.CollectableRow, t ship.Tenant) (ship.Shipment, error) {
 		voidedAt          *time.Time
 		trackingState     trackingStateRow
 	)
-	targets := []any{&shipment.ID, &shipment.DuplicateOf, &shipment.Version, &request, &purchase, &voidedAt, &shipment.IsErased}
+	targets := []any{&shipment.ID, &shipment.DuplicateOf, &shipment.Version, &request, &purchase, &voidedAt, &shipment.IsErased, &shipment.Uploads}
 	if err := r.Scan(append(targets, trackingState.targets()...)...); err != nil {
 		return shipment, err
 	}

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/waybillhq/waybill/internal/ship"
+import (
+	"strconv"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
 
 // Address is where a parcel comes from or goes to, as the service stores it.
 type Address struct {
@@ -175,12 +179,26 @@ func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	shown.ShipDate = string(order.ShipDate)
 	shown.TrackingPageURL = page
 	shown.VoidedAt = Time(shipment.VoidedAt)
+	for _, kind := range shipment.Uploads {
+		document := DocumentOf(shipment.ID, kind, len(shown.Documents)+1, base)
+		document.Uploaded = true
+		shown.Documents = append(shown.Documents, document)
+	}
 	return shown
+}
+
+// DocumentOf is the document of a shipment with the number, from 1.
+func DocumentOf(id ship.ShipmentID, kind string, number int, base string) Document {
+	return Document{
+		Type: kind,
+		URL:  base + "/v1/shipments/" + string(id) + "/documents/" + strconv.Itoa(number),
+	}
 }
 
 // CreatedShipmentOf is the answer to the creation of a shipment, in the version
 // that it was first answered with. Versions are never rendered in another way.
 func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
+	shipment.Uploads = nil // they come later
 	shown := WholeShipmentOf(shipment, base, page)
 	if shipment.Version < 3 {
 		shown.IsReturn = false

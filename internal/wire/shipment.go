@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"strconv"
-
-	"github.com/waybillhq/waybill/internal/ship"
-)
+import "github.com/waybillhq/waybill/internal/ship"
 
 // Shipment is a shipment as the API and the events show it: the five fields
 // of the specification, then what the service adds.
@@ -87,6 +83,8 @@ type Dimensions struct {
 type Document struct {
 	Type string `json:"type" example:"commercial_invoice" doc:"Type of the document."`
 	URL  string `json:"url,omitempty" format:"uri" doc:"URL of the document."`
+
+	Uploaded bool `json:"uploaded,omitempty" doc:"True if the document was uploaded with POST /v1/shipments/{id}/documents."`
 }
 
 // ShipmentOf is a shipment as clients see it; base is the address of the
@@ -123,7 +121,7 @@ func ShipmentOf(shipment ship.Shipment, base string) Shipment {
 	shown.Labels = Labels{PDF: shown.LabelURL, ZPL: label + ".zpl", PNG: label + ".png"}
 
 	for i, kind := range purchase.Documents {
-		shown.Documents[i] = Document{Type: kind, URL: base + "/v1/shipments/" + id + "/documents/" + strconv.Itoa(i+1)}
+		shown.Documents[i] = DocumentOf(shipment.ID, kind, i+1, base)
 	}
 	if shown.Warnings == nil {
 		shown.Warnings = []string{} // a list in JSON, never null

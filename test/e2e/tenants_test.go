@@ -38,6 +38,7 @@ var others = map[string]func(h holdings) (param, body string){
 	"makeLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
 	"linkLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
 	"getPackingSlip":          func(h holdings) (string, string) { return h.shipment, "" },
+	"uploadDocument":          func(h holdings) (string, string) { return h.shipment, `{"type":"other","data":"JVBERi0xLjcK"}` },
 	"getDocument":             func(h holdings) (string, string) { return h.shipment, "" },
 	"getLabelPdf":             func(h holdings) (string, string) { return h.shipment, "" },
 	"headLabelPdf":            func(h holdings) (string, string) { return h.shipment, "" },

@@ -1,13 +1,20 @@
 package shipments
 
 import (
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
 // Routes lists the routes of the list of shipments and of one shipment.
 func Routes() []site.Route {
+	upload := site.Post("/app/{account}/{mode}/shipments/{id}/documents", member.BuyShipments, uploadDocument)
+	upload.MaxBytes = ship.MaxUploadBytes + site.MaxForm
+	upload.Memory = budget.Upload
+
 	return []site.Route{
+		upload,
 		site.Get("/app/{account}/{mode}/shipments", member.ViewShipments, listShipments),
 		site.Get("/app/{account}/{mode}/shipments.csv", member.ExportShipments, exportShipments),
 		site.Post("/app/{account}/{mode}/shipments.csv", member.ExportShipments, exportSelected),

@@ -303,7 +303,7 @@ func downloadDocument(v *site.Visit) error {
 	if err != nil {
 		return err
 	}
-	contentType := map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}[document.Format]
+	contentType := map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif", "jpg": "image/jpeg"}[document.Format]
 
 	header := v.Writer.Header()
 	header.Set("Content-Type", cmp.Or(contentType, "application/octet-stream"))
