@@ -32,12 +32,14 @@ func (d *document) forGenerators() ([]byte, error) {
 }
 
 // patchSchemas returns the names of the schemas of PATCH bodies, where null and
-// absence mean different things.
+// absence mean different things. An object inside, such as an address, is
+// replaced as a whole and stays as it is elsewhere.
 func (d *document) patchSchemas() map[string]bool {
 	seen := map[string]bool{}
 	d.operations(func(method, _ string, op *object) {
 		if body := op.child("requestBody"); method == "PATCH" && body != nil {
-			d.collectRefs(body, seen)
+			ref := body.child("content", "application/json", "schema").text("$ref")
+			seen[strings.TrimPrefix(ref, schemaRef)] = true
 		}
 	})
 	return seen
