@@ -52,6 +52,9 @@ type Subject struct {
 	// Manifest is where and when the label of Order is handed over; the suite
 	// adds the label. The zero value means Order's origin and ship date.
 	Manifest ship.ManifestOrder
+	// TrackingNumber is of a parcel that the carrier knows, for one that tracks
+	// and does not sell; empty for one that sells.
+	TrackingNumber string
 	// Points is a place with service points.
 	Points ship.PointQuery
 	// Duties is an order whose duties can be estimated.
@@ -370,6 +373,10 @@ func (s Subject) open(t T, op operation, service carrier.Doer, w *wire) (*carrie
 
 	switch op.name {
 	case "void", "find", "track", "proof", "manifests", "find_manifests":
+		if s.TrackingNumber != "" {
+			needed.purchase = ship.Purchase{Carrier: s.Spec.Name, TrackingNumber: s.TrackingNumber}
+			break
+		}
 		needed.purchase, err = s.buy(t, clean)
 		if err != nil {
 			return nil, needed, err

@@ -128,6 +128,7 @@ type Examples struct {
 	ValidAddress   *Address          `json:"validAddress,omitempty"`
 	InvalidAddress *Address          `json:"invalidAddress,omitempty"`
 	Points         *PointsQuery      `json:"points,omitempty"`
+	TrackingNumber string            `json:"trackingNumber,omitempty"` // of a carrier that sells nothing
 }
 
 // An ExampleOrder is an order that can be quoted, bought, found and voided.
