@@ -20,9 +20,9 @@ type ReturnRule struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"` // ignored by SetReturnRule
 }
 
-// A ReturnRequest is a return that a recipient asked for. Its Items and Comment are
+// A RequestedReturn is a return that a recipient asked for. Its Items and Comment are
 // the recipient's own words: escape them like any text of a stranger.
-type ReturnRequest struct {
+type RequestedReturn struct {
 	ID           string              `json:"id"`
 	Status       string              `json:"status"` // "requested", "approved", "denied", "label_sent", "failed"
 	ShipmentID   string              `json:"shipmentId"`
@@ -35,15 +35,15 @@ type ReturnRequest struct {
 	PaidBy       string              `json:"paidBy"`
 	Approval     string              `json:"approval,omitempty"`
 	DenialReason string              `json:"denialReason,omitempty"`
-	Error        *ReturnRequestError `json:"error,omitempty"`
+	Error        *RequestedReturnError `json:"error,omitempty"`
 	CreatedAt    time.Time           `json:"createdAt"`
 	DecidedAt    time.Time           `json:"decidedAt,omitzero"`
 	BoughtAt     time.Time           `json:"boughtAt,omitzero"`
 	MailedAt     time.Time           `json:"mailedAt,omitzero"`
 }
 
-// A ReturnRequestError is why the label of a return was not bought.
-type ReturnRequestError struct {
+// A RequestedReturnError is why the label of a return was not bought.
+type RequestedReturnError struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
 }
@@ -66,36 +66,36 @@ func (c *Client) SetReturnRule(ctx context.Context, rule ReturnRule) (ReturnRule
 // ReturnRequests lists a page of return requests, newest first; those with a status
 // unless it is empty. limit 0 is the service's default, and an empty cursor begins at
 // the newest.
-func (c *Client) ReturnRequests(ctx context.Context, status string, limit int, cursor string) (Page[ReturnRequest], error) {
+func (c *Client) ReturnRequests(ctx context.Context, status string, limit int, cursor string) (Page[RequestedReturn], error) {
 	query := url.Values{}
 	setPage(query, limit, cursor)
 	if status != "" {
 		query.Set("status", status)
 	}
-	var out Page[ReturnRequest]
+	var out Page[RequestedReturn]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/return-requests", query: query}, &out)
 	return out, err
 }
 
 // ReturnRequest returns a return request as it is now.
-func (c *Client) ReturnRequest(ctx context.Context, id string) (ReturnRequest, error) {
-	var out ReturnRequest
+func (c *Client) ReturnRequest(ctx context.Context, id string) (RequestedReturn, error) {
+	var out RequestedReturn
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/return-requests/" + url.PathEscape(id)}, &out)
 	return out, err
 }
 
 // ApproveReturnRequest approves a return request. The label is bought and sent in
 // the background: call ReturnRequest to get the outcome.
-func (c *Client) ApproveReturnRequest(ctx context.Context, id string, options ...CallOption) (ReturnRequest, error) {
-	var out ReturnRequest
+func (c *Client) ApproveReturnRequest(ctx context.Context, id string, options ...CallOption) (RequestedReturn, error) {
+	var out RequestedReturn
 	path := "/v1/return-requests/" + url.PathEscape(id) + "/approve"
 	_, err := c.do(ctx, call{method: http.MethodPost, path: path, effect: true}, &out, options...)
 	return out, err
 }
 
 // DenyReturnRequest denies a return request. The recipient reads the reason.
-func (c *Client) DenyReturnRequest(ctx context.Context, id, reason string, options ...CallOption) (ReturnRequest, error) {
-	var out ReturnRequest
+func (c *Client) DenyReturnRequest(ctx context.Context, id, reason string, options ...CallOption) (RequestedReturn, error) {
+	var out RequestedReturn
 	path := "/v1/return-requests/" + url.PathEscape(id) + "/deny"
 	body := map[string]string{"reason": reason}
 	_, err := c.do(ctx, call{method: http.MethodPost, path: path, body: body, effect: true}, &out, options...)
