@@ -18,7 +18,7 @@ import (
 func newBulk(cfg config.Config, st *store.Store, accounts *account.Service, buying *shipping.Service, handovers *handover.Service, log *slog.Logger) *bulk.Service {
 	return bulk.New(bulk.Config{
 		Store:     st,
-		Account:   accounts.Account,
+		Account:   accounts.AccountIn,
 		Void:      buying.Void,
 		Retention: min(cfg.BatchesFor, cfg.ShipmentsFor),
 		Log:       log,

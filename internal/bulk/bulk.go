@@ -65,8 +65,8 @@ type ManifestRequest struct {
 // Config is what a Service needs.
 type Config struct {
 	Store *store.Store
-	// Account returns the account that the shipments belong to.
-	Account func(context.Context, ship.AccountID) (ship.Account, error)
+	// Account returns the account that the shipments belong to, as it is in the mode.
+	Account func(context.Context, ship.Tenant) (ship.Account, error)
 	// Void takes a label back; asking twice is safe.
 	Void func(context.Context, ship.Tenant, ship.ShipmentID) (ship.Shipment, error)
 	// RefusedVoid returns why a carrier refused to void a label; "" if it did not.

@@ -95,7 +95,7 @@ func isLate(ctx context.Context) bool {
 
 // workOn voids labels or buys returns, some at once, and records the outcomes.
 func (s *Service) workOn(ctx context.Context, action store.BulkAction, rows []store.BulkRow) error {
-	account, err := s.Account(ctx, action.Tenant.Account)
+	account, err := s.Account(ctx, action.Tenant)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func fail(row *store.BulkRow, err error) {
 
 // closeManifests hands the labels of rows over, one manifest for each key.
 func (s *Service) closeManifests(ctx context.Context, action store.BulkAction, rows []store.BulkRow) error {
-	account, err := s.Account(ctx, action.Tenant.Account)
+	account, err := s.Account(ctx, action.Tenant)
 	if err != nil {
 		return err
 	}

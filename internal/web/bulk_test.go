@@ -21,7 +21,7 @@ import (
 // bulkActions connects bulk actions to the bench's own services.
 func (b *bench) bulkActions(c site.Config) *bulk.Service {
 	return bulk.New(bulk.Config{
-		Store: b.store, Account: c.Account.Account, Log: c.Log, Void: c.Shipping.Void,
+		Store: b.store, Account: c.Account.AccountIn, Log: c.Log, Void: c.Shipping.Void,
 		RefusedVoid: func(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (string, error) {
 			refused, _, err := c.Shipping.RefusedVoidOf(ctx, t, id)
 			return refused.Reason, err
