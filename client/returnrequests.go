@@ -23,23 +23,23 @@ type ReturnRule struct {
 // A RequestedReturn is a return that a recipient asked for. Its Items and Comment are
 // the recipient's own words: escape them like any text of a stranger.
 type RequestedReturn struct {
-	ID           string              `json:"id"`
-	Status       string              `json:"status"` // "requested", "approved", "denied", "label_sent", "failed"
-	ShipmentID   string              `json:"shipmentId"`
-	ReturnID     string              `json:"returnId,omitempty"` // the return that was bought
-	Reason       string              `json:"reason"`
-	Items        string              `json:"items,omitempty"`
-	Comment      string              `json:"comment,omitempty"`
-	Email        string              `json:"email,omitempty"`
-	Language     string              `json:"language"`
-	PaidBy       string              `json:"paidBy"`
-	Approval     string              `json:"approval,omitempty"`
-	DenialReason string              `json:"denialReason,omitempty"`
+	ID           string                `json:"id"`
+	Status       string                `json:"status"` // "requested", "approved", "denied", "label_sent", "failed"
+	ShipmentID   string                `json:"shipmentId"`
+	ReturnID     string                `json:"returnId,omitempty"` // the return that was bought
+	Reason       string                `json:"reason"`
+	Items        string                `json:"items,omitempty"`
+	Comment      string                `json:"comment,omitempty"`
+	Email        string                `json:"email,omitempty"`
+	Language     string                `json:"language"`
+	PaidBy       string                `json:"paidBy"`
+	Approval     string                `json:"approval,omitempty"`
+	DenialReason string                `json:"denialReason,omitempty"`
 	Error        *RequestedReturnError `json:"error,omitempty"`
-	CreatedAt    time.Time           `json:"createdAt"`
-	DecidedAt    time.Time           `json:"decidedAt,omitzero"`
-	BoughtAt     time.Time           `json:"boughtAt,omitzero"`
-	MailedAt     time.Time           `json:"mailedAt,omitzero"`
+	CreatedAt    time.Time             `json:"createdAt"`
+	DecidedAt    time.Time             `json:"decidedAt,omitzero"`
+	BoughtAt     time.Time             `json:"boughtAt,omitzero"`
+	MailedAt     time.Time             `json:"mailedAt,omitzero"`
 }
 
 // A RequestedReturnError is why the label of a return was not bought.
