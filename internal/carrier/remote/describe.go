@@ -27,27 +27,28 @@ const Protocol = 1
 // A Description is what a plug-in says about its carrier: the answer of
 // POST /describe.
 type Description struct {
-	Protocol        int             `json:"protocol"`
-	Title           string          `json:"title"`
-	Abilities       []string        `json:"abilities"`
-	Fields          []Field         `json:"fields,omitempty"`
-	Services        []Code          `json:"services,omitempty"`
-	Packagings      []Code          `json:"packagings,omitempty"`
-	LabelFormats    []string        `json:"labelFormats,omitempty"`
-	AddressLimits   *AddressLimits  `json:"addressLimits,omitempty"`
-	AddressChecks   *AddressChecks  `json:"addressChecks,omitempty"`
-	Quota           *Quota          `json:"quota,omitempty"`
-	Timeouts        *Timeouts       `json:"timeouts,omitempty"`
-	TrackBatch      int             `json:"trackBatch,omitempty"`
-	PushBatch       int             `json:"pushBatch,omitempty"`
-	Lookup          *Lookup         `json:"lookup,omitempty"`
-	OnePickup       bool            `json:"onePickupPerPlace,omitempty"`
-	ManifestScope   string          `json:"manifestScope,omitempty"`
-	ReturnsBilledOn string          `json:"returnsBilledOn,omitempty"`
-	Statuses        []StatusMeaning `json:"statuses,omitempty"`
-	TrackingNumbers []string        `json:"trackingNumbers,omitempty"`
-	Limits          []string        `json:"limits,omitempty"`
-	Examples        Examples        `json:"examples,omitzero"`
+	Protocol        int                 `json:"protocol"`
+	Title           string              `json:"title"`
+	Abilities       []string            `json:"abilities"`
+	Fields          []Field             `json:"fields,omitempty"`
+	Services        []Code              `json:"services,omitempty"`
+	Packagings      []Code              `json:"packagings,omitempty"`
+	Extras          map[string][]string `json:"extras,omitempty"`
+	LabelFormats    []string            `json:"labelFormats,omitempty"`
+	AddressLimits   *AddressLimits      `json:"addressLimits,omitempty"`
+	AddressChecks   *AddressChecks      `json:"addressChecks,omitempty"`
+	Quota           *Quota              `json:"quota,omitempty"`
+	Timeouts        *Timeouts           `json:"timeouts,omitempty"`
+	TrackBatch      int                 `json:"trackBatch,omitempty"`
+	PushBatch       int                 `json:"pushBatch,omitempty"`
+	Lookup          *Lookup             `json:"lookup,omitempty"`
+	OnePickup       bool                `json:"onePickupPerPlace,omitempty"`
+	ManifestScope   string              `json:"manifestScope,omitempty"`
+	ReturnsBilledOn string              `json:"returnsBilledOn,omitempty"`
+	Statuses        []StatusMeaning     `json:"statuses,omitempty"`
+	TrackingNumbers []string            `json:"trackingNumbers,omitempty"`
+	Limits          []string            `json:"limits,omitempty"`
+	Examples        Examples            `json:"examples,omitzero"`
 }
 
 // A Field is a credential that accounts enter.
@@ -219,6 +220,7 @@ func (d Description) Check() error {
 	}
 	d.checkCodes("services", d.Services, require)
 	d.checkCodes("packagings", d.Packagings, require)
+	d.checkExtras(require)
 	d.checkSelling(require)
 	d.checkTracking(require)
 	d.checkPlaces(require)
@@ -235,6 +237,18 @@ func (d Description) checkCodes(what string, codes []Code, require func(bool, st
 		isFirst := slices.IndexFunc(codes, func(c Code) bool { return c.Code == code.Code }) == i
 		require(codePattern.MatchString(code.Code) && isFirst, "%s: the code %q must be 1 to 50 letters, digits, dots, hyphens and underscores, and unique", what, code.Code)
 		require(isText(code.Name, 100), "%s: %q needs a name of at most 100 characters", what, code.Code)
+	}
+}
+
+// checkExtras requires that options are known and belong to services.
+func (d Description) checkExtras(require func(bool, string, ...any)) {
+	for extra, services := range d.Extras {
+		require(slices.Contains(ship.AllExtras(), ship.Extra(extra)), "extras: %q is not one of them", extra)
+		for _, code := range services {
+			isService := slices.ContainsFunc(d.Services, func(c Code) bool { return c.Code == code })
+			isEvery := code == carrier.EveryService[0] && len(services) == 1
+			require(isService || isEvery, `extras: %q of %s is not a service; "*" alone stands for all`, code, extra)
+		}
 	}
 }
 
@@ -345,6 +359,12 @@ func (p Plugin) Spec() carrier.Spec {
 	}
 	for _, packaging := range d.Packagings {
 		spec.Packagings = append(spec.Packagings, carrier.Packaging(packaging))
+	}
+	for extra, services := range d.Extras {
+		if spec.Extras == nil {
+			spec.Extras = carrier.Extras{}
+		}
+		spec.Extras[ship.Extra(extra)] = services
 	}
 	if limits := d.AddressLimits; limits != nil {
 		spec.Address = carrier.AddressLimits(*limits)

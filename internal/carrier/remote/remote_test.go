@@ -48,6 +48,8 @@ func TestADescriptionIsChecked(t *testing.T) {
 		"addressLimits: charset":          func(d *Description) { d.AddressLimits = &AddressLimits{Charset: "utf-7"} },
 		"limits: each has at most":        func(d *Description) { d.Limits = []string{"a\x00b"} },
 		"returnsBilledOn must be":         func(d *Description) { d.ReturnsBilledOn = "never" },
+		`extras: "feathers"`:              func(d *Description) { d.Extras = map[string][]string{"feathers": {"*"}} },
+		`extras: "air" of cod`:            func(d *Description) { d.Extras = map[string][]string{"cod": {"ground", "air"}} },
 	} {
 		described := whole()
 		change(&described)
