@@ -12,6 +12,11 @@ import (
 // AddDocument stores a file beside the documents of a shipment, and returns its
 // number among them, from 1. The file is kept and erased as they are.
 func (s *Service) AddDocument(ctx context.Context, t ship.Tenant, id ship.ShipmentID, kind string, data []byte) (number int, err error) {
+	shipment, err := s.Shipment(ctx, t, id)
+	if err != nil {
+		return 0, err
+	}
+
 	format := ship.UploadFormat(data)
 	switch {
 	case !slices.Contains(ship.UploadTypes, kind):
@@ -20,15 +25,10 @@ func (s *Service) AddDocument(ctx context.Context, t ship.Tenant, id ship.Shipme
 		return 0, invalidUpload("/data", "too_long", fmt.Sprintf("must be a file of at most %d MiB", ship.MaxUploadBytes>>20))
 	case format == "":
 		return 0, invalidUpload("/data", "invalid", "must be a PDF, PNG or JPEG file")
-	}
 
-	shipment, err := s.Shipment(ctx, t, id)
-	if err != nil {
-		return 0, err
-	}
 	// Files are numbered after the carrier's documents, which are known once the
 	// label is bought.
-	if shipment.State != ship.StatePurchased {
+	case shipment.State != ship.StatePurchased:
 		return 0, ship.Coded(ship.Conflict, "label_not_ready", "the shipment has no valid label; documents can be added to bought shipments only")
 	}
 

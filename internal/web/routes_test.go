@@ -79,7 +79,7 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/shipments/{id}/print", "shipment", nil, 200, 404},
 	{"GET /app/{account}/{mode}/shipments/{id}/label/{file}", "shipment", nil, 200, 404},
 	{"GET /app/{account}/{mode}/shipments/{id}/documents/{n}", "shipment", nil, 404, 404},
-	{"POST /app/{account}/{mode}/shipments/{id}/documents", "shipment", form("type", "other"), 422, 422},
+	{"POST /app/{account}/{mode}/shipments/{id}/documents", "shipment", form("type", "other"), 422, 404},
 	{"POST /app/{account}/{mode}/shipments/{id}/advance", "shipment", form("status", "picked_up"), 303, 404},
 	{"POST /app/{account}/{mode}/shipments/{id}/void", "shipment", form(), 303, 404},
 	{"GET /app/{account}/{mode}/events", "", nil, 200, 0},
