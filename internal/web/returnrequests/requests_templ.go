@@ -5,10 +5,8 @@ package returnrequests
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"github.com/waybillhq/waybill/internal/member"
@@ -426,7 +424,7 @@ func requestCard(f site.Frame, p requests, request ship.ReturnRequest) templ.Com
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var20 := []any{"field", templ.KV("wrong", p.wrongAt(request.ID) != "")}
+			var templ_7745c5c3_Var20 = []any{"field", templ.KV("wrong", p.wrongAt(request.ID) != "")}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var20...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -558,7 +556,7 @@ func stateBadge(state ship.ReturnState) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var28 := []any{"badge", badges[state]}
+		var templ_7745c5c3_Var28 = []any{"badge", badges[state]}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var28...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -5,10 +5,8 @@ package returnrequests
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"github.com/waybillhq/waybill/internal/member"
@@ -112,7 +110,7 @@ func rulePage(f site.Frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var4 := []any{"field", templ.KV("wrong", p.wrongReasons() != "")}
+			var templ_7745c5c3_Var4 = []any{"field", templ.KV("wrong", p.wrongReasons() != "")}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var4...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
