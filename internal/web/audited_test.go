@@ -46,6 +46,7 @@ type auditBench struct {
 var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
+	"bulk_actions", "bulk_action_rows", "saved_views",
 	"pickups", "manifests", "locations",
 	"return_rules", "return_requests",
 }
@@ -282,8 +283,23 @@ func (b *auditBench) returnSteps() []auditStep {
 	}
 }
 
+func (b *auditBench) bulkSteps() []auditStep {
+	sh := b.buy(b.owner, "bulk", people[0], 1)
+	return []auditStep{
+		{"bulk.started", func() answered { return b.post("bulk/void", "id", string(sh.ID), "once", "audited") }},
+		{"view.saved", func() answered { return b.post("views", "name", "Late", "status", "exception") }},
+		{"view.deleted", func() answered {
+			owner, err := b.web.Member.Authenticate(b.Context(), b.tokens[member.Owner], member.Origin{})
+			b.must(err)
+			list, err := b.web.Account.Views(b.Context(), b.owner.ID, owner.Person.ID)
+			b.must(err)
+			return b.post("views/" + string(list[0].ID) + "/delete")
+		}},
+	}
+}
+
 func (b *auditBench) steps() []auditStep {
-	return slices.Concat(b.reviewSteps(), b.returnSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+	return slices.Concat(b.bulkSteps(), b.reviewSteps(), b.returnSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
 }
 
 func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
