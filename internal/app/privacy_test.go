@@ -321,6 +321,10 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 	w.exec(`UPDATE api_requests SET problem = convert_to('{"detail":"77 Quetzal Street"}', 'UTF8'), idempotency_key = '` + canaryEmail + `' WHERE path LIKE '%@%'`)
 	w.exec(`UPDATE webhook_attempts SET error = 'no route to quetzalina@kanari.example'`)
 	w.exec(`UPDATE batch_rows SET errors = '[{"field":"name","detail":"Quetzalina is too long"}]', request = '{"order":{"destination":{"name":"Quetzalina"}}}' WHERE row_number < 3`)
+	w.exec(`INSERT INTO bulk_actions (account_id, livemode, id, kind, form_key, person_id, created_by)
+		SELECT account_id, livemode, gen_random_uuid(), 'return', 'k', gen_random_uuid(), 'Dana' FROM shipments WHERE id = $1`, id)
+	w.exec(`INSERT INTO bulk_action_rows (account_id, livemode, action_id, position, shipment_id, state, idempotency_key, error_message)
+		SELECT account_id, livemode, id, 1, $1, 'failed', 'k', 'no such street: 77 Quetzal Street' FROM bulk_actions`, id)
 	w.exec(`UPDATE pushes SET headers = '{"X-Note":["Quetzal"]}'`)
 	w.exec(`UPDATE documents SET data = data || convert_to('invoice to Quetzalina', 'UTF8')`)
 
