@@ -115,6 +115,8 @@ function header(headers: WebhookHeaders, name: string): string | undefined {
 }
 
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  // atob also accepts text without padding and with spaces.
+  if (text.length % 4 !== 0 || /\s/.test(text)) return undefined
   try {
     const binary = atob(text)
     const bytes = new Uint8Array(binary.length)
