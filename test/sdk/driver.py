@@ -7,7 +7,7 @@ import re
 import sys
 
 import waybill
-from waybill.models import Event
+from waybill.models import Model
 
 
 def snake(name):
@@ -39,7 +39,7 @@ def keywords(order, seen):
 
 def plain(value):
     """Writes a model back as JSON, by its attributes: a wrong attribute shows."""
-    if isinstance(value, waybill.models.Model):
+    if isinstance(value, Model):
         return {name: plain(getattr(value, attribute)) for name, (attribute, _) in value._fields.items()}
     if isinstance(value, waybill.Page):
         return {"data": plain(value.data), "nextCursor": value.next_cursor}

@@ -130,7 +130,7 @@ from ._model import Model
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from . import _inputs as i
+    from . import inputs as i
 `)
 
 	var names []string
@@ -259,7 +259,7 @@ func pythonResources(d *document, isAsync bool) string {
 	out.WriteString(pythonHeader)
 	fmt.Fprintf(&out, `from typing import TYPE_CHECKING, Any, Sequence, Union
 
-from . import _models as m
+from . import models as m
 from ._core import Call, %s, %s, quote
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from . import _inputs as i
+    from . import inputs as i
     from ._core import CallOptions, FileBody
 `, core, pages)
 

@@ -9,8 +9,8 @@ iterators over pages.
 Types of requests are in waybill.inputs, types of answers in waybill.models.
 """
 
-from . import _inputs as inputs
-from . import _models as models
+from . import inputs as inputs
+from . import models as models
 from ._client import AsyncWaybill, Waybill
 from ._core import VERSION as __version__
 from ._core import AsyncPages, CallOptions, FileBody, Page, Pages, ResponseInfo

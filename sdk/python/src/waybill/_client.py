@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import httpx
     from typing_extensions import Self, Unpack
 
-    from . import _inputs as i
-    from . import _models as m
+    from . import inputs as i
+    from . import models as m
     from ._core import CallOptions
 
 

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Mapping
 
 if TYPE_CHECKING:
-    from ._models import FieldProblem
+    from .models import FieldProblem
 
 
 class WaybillError(Exception):
@@ -66,7 +66,7 @@ class APIError(WaybillError):
     """The body as it was received, with members that are not above."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: Any) -> None:
-        from ._models import FieldProblem
+        from .models import FieldProblem
 
         problem: dict[str, Any] = body if isinstance(body, dict) else {}
         self.status = status

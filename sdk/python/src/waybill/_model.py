@@ -75,9 +75,9 @@ def _convert(conversion: str, value: Any) -> Any:
     if conversion == "date":
         return _parse_date(value)
 
-    from . import _models
+    from . import models
 
-    return getattr(_models, conversion)(value) if isinstance(value, dict) else value
+    return getattr(models, conversion)(value) if isinstance(value, dict) else value
 
 
 # Python before 3.11 reads neither "Z" nor fractions other than 3 or 6 digits.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Sequence, Union
 
-from . import _models as m
+from . import models as m
 from ._core import Call, Core, Pages, quote
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from . import _inputs as i
+    from . import inputs as i
     from ._core import CallOptions, FileBody
 
 
@@ -86,6 +86,40 @@ class ShipmentsResource:
         return self._core.file(Call("GET", f"/v1/shipments/{quote(id)}/proof-of-delivery"), options)
 
 
+class LabelsResource:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def get_packing_slip(self, id: str, *, size: Union[Literal["4x6", "a4", "letter"], str] | None = None, **options: Unpack[CallOptions]) -> bytes:
+        """Returns the packing slip of a shipment as a PDF: both addresses, the order number, the carrier and
+        the declared goods with their quantities, with the logo of the account. It has no prices. Goods are
+        those of `customs.items`; a shipment without them has a slip without a list.
+        """
+        return self._core.file(Call("GET", f"/v1/shipments/{quote(id)}/packing-slip.pdf", query={"size": size}), options)
+
+    def create(self, id: str, body: i.LabelInput | None = None, **options: Unpack[CallOptions]) -> m.Rendering:
+        """Renders the label in another format, size or resolution and returns its URL. Labels are rendered on
+        this server from the carrier's original.
+        """
+        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label", body=body), options, m.Rendering)
+
+    def get_document(self, id: str, number: int, **options: Unpack[CallOptions]) -> bytes:
+        """Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL
+        in `documents`.
+        """
+        return self._core.file(Call("GET", f"/v1/shipments/{quote(id)}/documents/{quote(number)}"), options)
+
+    def create_link(self, id: str, body: i.LabelLinkInput | None = None, **options: Unpack[CallOptions]) -> m.LabelLink:
+        """Creates a signed link to one format of a label, for a printer or a person without an API key. The
+        link expires, and stops working if the label is voided.
+        """
+        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label-link", body=body), options, m.LabelLink)
+
+    def get(self, id: str, *, format: Literal["pdf", "zpl", "png"] = "pdf", size: i.LabelSize | None = None, dpi: i.LabelResolution | None = None, **options: Unpack[CallOptions]) -> bytes:
+        """Returns the label. This is the URL in `labelUrl` and `labels`."""
+        return self._core.file(Call("GET", f"/v1/labels/{quote(id)}.{format}", query={"size": size, "dpi": dpi}), options)
+
+
 class ServicePointsResource:
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -109,33 +143,6 @@ class LandedCostResource:
         added up, because they can be in several currencies. Nothing is bought or stored.
         """
         return self._core.model(Call("POST", "/v1/landed-cost", body=body), options, m.LandedCost)
-
-
-class LabelsResource:
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def create(self, id: str, body: i.LabelInput | None = None, **options: Unpack[CallOptions]) -> m.Rendering:
-        """Renders the label in another format, size or resolution and returns its URL. Labels are rendered on
-        this server from the carrier's original.
-        """
-        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label", body=body), options, m.Rendering)
-
-    def get_document(self, id: str, number: int, **options: Unpack[CallOptions]) -> bytes:
-        """Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL
-        in `documents`.
-        """
-        return self._core.file(Call("GET", f"/v1/shipments/{quote(id)}/documents/{quote(number)}"), options)
-
-    def create_link(self, id: str, body: i.LabelLinkInput | None = None, **options: Unpack[CallOptions]) -> m.LabelLink:
-        """Creates a signed link to one format of a label, for a printer or a person without an API key. The
-        link expires, and stops working if the label is voided.
-        """
-        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label-link", body=body), options, m.LabelLink)
-
-    def get(self, id: str, *, format: Literal["pdf", "zpl", "png"] = "pdf", size: i.LabelSize | None = None, dpi: i.LabelResolution | None = None, **options: Unpack[CallOptions]) -> bytes:
-        """Returns the label. This is the URL in `labelUrl` and `labels`."""
-        return self._core.file(Call("GET", f"/v1/labels/{quote(id)}.{format}", query={"size": size, "dpi": dpi}), options)
 
 
 class BatchesResource:
@@ -189,6 +196,13 @@ class TrackingResource:
         stored data and never waits for a carrier.
         """
         return self._core.model(Call("GET", f"/v1/tracking/{quote(tracking_number)}", query={"carrier": carrier}), options, m.TrackingResult)
+
+    def recognize(self, *, number: str, **options: Unpack[CallOptions]) -> m.Recognition:
+        """Names the carriers that a tracking number may belong to, by its format and check digits, the
+        likeliest first. It is a guess from the number alone: no carrier is asked, and nothing is stored. A
+        number that no carrier recognizes may still be valid.
+        """
+        return self._core.model(Call("GET", "/v1/tracking-numbers/recognize", query={"number": number}), options, m.Recognition)
 
 
 class TrackersResource:
@@ -527,6 +541,14 @@ class PickupsResource:
         """
         return self._core.model(Call("POST", f"/v1/pickups/{quote(id)}/cancel", keyed=True), options, m.Pickup)
 
+    def resolve(self, id: str, body: i.PickupResolution, **options: Unpack[CallOptions]) -> m.Pickup:
+        """Ends the review of a pickup with what a person learned from the carrier. `booked` makes it
+        `scheduled`, with the carrier's number as `confirmation`; `not_booked` makes it `failed`, and
+        another one can be booked. The carrier is not called, and the audit log has who resolved it. A
+        pickup that does not need review answers 409 `not_in_review`.
+        """
+        return self._core.model(Call("POST", f"/v1/pickups/{quote(id)}/resolve", body=body, keyed=True), options, m.Pickup)
+
 
 class ManifestsResource:
     def __init__(self, core: Core) -> None:
@@ -551,11 +573,54 @@ class ManifestsResource:
         """Returns a manifest with its shipments and documents."""
         return self._core.model(Call("GET", f"/v1/manifests/{quote(id)}"), options, m.Manifest)
 
+    def resolve(self, id: str, body: i.ManifestResolution, **options: Unpack[CallOptions]) -> m.Manifest:
+        """Ends the review of a manifest with what a person learned from the carrier. `not_closed` makes it
+        `failed`, and its labels can go on another manifest. The carrier is not called, and the audit log
+        has who resolved it. A manifest that does not need review answers 409 `not_in_review`.
+        """
+        return self._core.model(Call("POST", f"/v1/manifests/{quote(id)}/resolve", body=body, keyed=True), options, m.Manifest)
+
     def get_pdf(self, id: str, *, document: int | None = None, **options: Unpack[CallOptions]) -> bytes:
         """Returns a document of a manifest: the carrier's form, or the hand-over sheet. This is the URL in
         `documents`.
         """
         return self._core.file(Call("GET", f"/v1/manifests/{quote(id)}.pdf", query={"document": document}), options)
+
+
+class LocationsResource:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create(self, body: i.LocationInput, **options: Unpack[CallOptions]) -> m.Location:
+        """Creates a place that the account ships from, with the people, the cut-off times and the carrier
+        accounts of that place. Requests then name it instead of an address: `"origin": {"locationId":
+        "loc_..."}`.
+
+        The address is copied to what is bought, so a location can change at any time. With `connections`,
+        only these carrier accounts are quoted and used for parcels that leave from here. Live and test mode
+        have separate locations.
+        """
+        return self._core.model(Call("POST", "/v1/locations", body=body, keyed=True), options, m.Location)
+
+    def list(self, **options: Unpack[CallOptions]) -> Pages[m.Location]:
+        """Lists all locations of the account in the key's mode, by name."""
+        return Pages(self._core, Call("GET", "/v1/locations"), options, m.Location, "", "data")
+
+    def get(self, id: str, **options: Unpack[CallOptions]) -> m.Location:
+        """Returns a location."""
+        return self._core.model(Call("GET", f"/v1/locations/{quote(id)}"), options, m.Location)
+
+    def update(self, id: str, body: i.LocationChange, **options: Unpack[CallOptions]) -> m.Location:
+        """Updates the given fields and leaves the rest unchanged. Shipments, pickups and manifests that exist
+        keep the address that they were made with.
+        """
+        return self._core.model(Call("PATCH", f"/v1/locations/{quote(id)}", body=body), options, m.Location)
+
+    def delete(self, id: str, **options: Unpack[CallOptions]) -> None:
+        """Deletes a location. What was sent from it keeps its address and `locationId`. If it was the default,
+        requests without an origin use the account's sender address again.
+        """
+        return self._core.empty(Call("DELETE", f"/v1/locations/{quote(id)}"), options)
 
 
 class Resources:
@@ -565,9 +630,9 @@ class Resources:
         self._core = core
         self.rates = RatesResource(core)
         self.shipments = ShipmentsResource(core)
+        self.labels = LabelsResource(core)
         self.service_points = ServicePointsResource(core)
         self.landed_cost = LandedCostResource(core)
-        self.labels = LabelsResource(core)
         self.batches = BatchesResource(core)
         self.tracking = TrackingResource(core)
         self.trackers = TrackersResource(core)
@@ -583,3 +648,4 @@ class Resources:
         self.addresses = AddressesResource(core)
         self.pickups = PickupsResource(core)
         self.manifests = ManifestsResource(core)
+        self.locations = LocationsResource(core)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Iterable, Literal, Mapping
 from ._errors import WaybillError
 
 if TYPE_CHECKING:
-    from ._models import Event
+    from .models import Event
 
 Reason = Literal["headers", "timestamp", "signature", "secret", "body"]
 
@@ -47,7 +47,7 @@ def verify_webhook(
 
     An event can be delivered twice: store its id and skip those that you have seen.
     """
-    from ._models import Event
+    from .models import Event
 
     keys = _parse_keys(secret)
 

@@ -42,25 +42,25 @@ class AddressInput(TypedDict):
     """Street and number."""
     city: str
     """City or town."""
-    state: NotRequired[str]
+    state: NotRequired[Union[str, None]]
     """State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."""
-    zip: NotRequired[str]
+    zip: NotRequired[Union[str, None]]
     """Postal code. Required except where the country has none."""
     country: str
     """ISO 3166-1 alpha-2 code, in upper or lower case."""
-    company: NotRequired[str]
+    company: NotRequired[Union[str, None]]
     """Company."""
-    address2: NotRequired[str]
+    address2: NotRequired[Union[str, None]]
     """Second line, such as a suite."""
-    address3: NotRequired[str]
+    address3: NotRequired[Union[str, None]]
     """Third line."""
-    phone: NotRequired[str]
+    phone: NotRequired[Union[str, None]]
     """Phone number for the driver."""
-    email: NotRequired[str]
+    email: NotRequired[Union[str, None]]
     """E-mail address."""
-    residential: NotRequired[bool]
+    residential: NotRequired[Union[bool, None]]
     """Whether the address is residential. If omitted, the carrier decides."""
-    type: NotRequired[PartyType]
+    type: NotRequired[Union[Union[Literal["business", "consumer"], str], None]]
     """How customs classifies the party. Required for shipments into the European Union."""
 
 
@@ -116,6 +116,15 @@ class CheckedAddressInput(TypedDict):
     """How customs classifies the party. It is returned as given."""
 
 
+class ContactInput(TypedDict):
+    name: NotRequired[Union[str, None]]
+    """Name of the person."""
+    phone: NotRequired[Union[str, None]]
+    """Phone number."""
+    email: NotRequired[Union[str, None]]
+    """E-mail address."""
+
+
 class CustomsInput(TypedDict):
     contentsType: ContentsType
     """What the shipment contains."""
@@ -156,6 +165,13 @@ class CustomsItemInput(TypedDict):
     """Name of the manufacturer."""
     productIdentifiers: NotRequired[Sequence[ProductIdentifierInput]]
     """Identifiers of the product. Required for consumer sales into the European Union."""
+
+
+class CutoffTimeInput(TypedDict):
+    carrier: NotRequired[Union[str, None]]
+    """The carrier; if omitted, all that have no time of their own."""
+    time: str
+    """Time of day in 24 hours, in the time zone of the location."""
 
 
 class DestinationInput(TypedDict):
@@ -245,9 +261,10 @@ class LandedCostInput(TypedDict):
     """The parcel; for several, use parcels instead."""
     parcels: NotRequired[Sequence[ParcelInput]]
     """Several parcels to one destination, instead of parcel."""
-    origin: NotRequired[AddressInput]
-    """Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-    test key.
+    origin: NotRequired[OriginInput]
+    """Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the
+    account's default location, then to its sender address, then, with a test key, to a sample
+    warehouse.
     """
     carrier: NotRequired[str]
     """Ask this carrier only."""
@@ -283,6 +300,40 @@ class LandedCostInput(TypedDict):
     """Ignored."""
 
 
+class LocationChange(TypedDict):
+    name: NotRequired[Union[str, None]]
+    """Name of the location. Routing rules that have the old name no longer match."""
+    address: NotRequired[Any]
+    """Where parcels are sent from: the complete address. Shipments that exist keep theirs."""
+    contact: NotRequired[Any]
+    """Whom a driver asks for; an empty object removes the contact."""
+    cutoffTimes: NotRequired[Union[Sequence[CutoffTimeInput], None]]
+    """The complete list of cut-off times."""
+    connections: NotRequired[Union[Sequence[str], None]]
+    """The complete list of carrier accounts that are used from here; an empty list means all of the
+    account.
+    """
+    default: NotRequired[Union[bool, None]]
+    """Whether parcels leave from here if a request has no origin."""
+
+
+class LocationInput(TypedDict):
+    name: str
+    """Name of the location, unique in the account. Routing rules and order files refer to it."""
+    address: AddressInput
+    """Where parcels are sent from."""
+    contact: NotRequired[ContactInput]
+    """Whom a driver asks for; by default, the name and phone of the address."""
+    cutoffTimes: NotRequired[Sequence[CutoffTimeInput]]
+    """Until when parcels must be handed over."""
+    connections: NotRequired[Sequence[str]]
+    """The carrier accounts that are quoted and used from here; an empty list means all of the account."""
+    default: NotRequired[bool]
+    """Whether parcels leave from here if a request has no origin. The location that was the default is not
+    any more.
+    """
+
+
 class ManifestInput(TypedDict):
     connectionId: NotRequired[str]
     """The carrier connection. Needed if the account has several connections to the carrier."""
@@ -294,10 +345,20 @@ class ManifestInput(TypedDict):
     """The shipments. By default, all of the last seven days that have a label, are on no manifest and are
     not with the carrier yet.
     """
-    address: NotRequired[AddressInput]
-    """Where the parcels are handed over: shipments from other addresses are left out. By default, the
-    account's default location, or where the newest of the shipments is sent from.
+    address: NotRequired[OriginInput]
+    """Where the parcels are handed over, as an address or a location of the account as locationId:
+    shipments from other addresses are left out. By default, the account's default location, or where
+    the newest of the shipments is sent from.
     """
+
+
+class ManifestResolution(TypedDict):
+    outcome: Union[Literal["closed", "not_closed"], str]
+    """What the carrier says: closed if it has the manifest; not_closed if it does not, so that the labels
+    can go on another.
+    """
+    number: NotRequired[str]
+    """The carrier's number of the manifest, if it was closed and the carrier gave one."""
 
 
 class MoneyInput(TypedDict):
@@ -316,6 +377,39 @@ class OptionsInput(TypedDict):
     """Value to insure."""
 
 
+class OriginInput(TypedDict):
+    """Either locationId alone, or name, address1, city, country are required."""
+
+    name: NotRequired[str]
+    """Name of the person, or of the contact if company is given."""
+    address1: NotRequired[str]
+    """Street and number."""
+    city: NotRequired[str]
+    """City or town."""
+    state: NotRequired[str]
+    """State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."""
+    zip: NotRequired[str]
+    """Postal code. Required except where the country has none."""
+    country: NotRequired[str]
+    """ISO 3166-1 alpha-2 code, in upper or lower case."""
+    company: NotRequired[str]
+    """Company."""
+    address2: NotRequired[str]
+    """Second line, such as a suite."""
+    address3: NotRequired[str]
+    """Third line."""
+    phone: NotRequired[str]
+    """Phone number for the driver."""
+    email: NotRequired[str]
+    """E-mail address."""
+    residential: NotRequired[bool]
+    """Whether the address is residential. If omitted, the carrier decides."""
+    type: NotRequired[PartyType]
+    """How customs classifies the party. Required for shipments into the European Union."""
+    locationId: NotRequired[str]
+    """A location of the account, instead of all other fields. Its address is copied."""
+
+
 class ParcelInput(TypedDict):
     weight: float
     """Weight in weightUnit."""
@@ -332,9 +426,9 @@ class PickupInput(TypedDict):
     """The carrier connection. Needed if the account has several connections to the carrier."""
     carrier: NotRequired[str]
     """The carrier. Give this or connectionId."""
-    address: NotRequired[AddressInput]
-    """Where the parcels are, and whom the driver asks for. By default, where the shipments are sent from,
-    or the account's default location.
+    address: NotRequired[OriginInput]
+    """Where the parcels are, and whom the driver asks for: an address, or a location of the account as
+    locationId. By default, where the shipments are sent from, or the account's default location.
     """
     readyAt: Union[str, datetime]
     """From when the parcels are ready, with the UTC offset of the place: the carrier is sent the local
@@ -352,6 +446,15 @@ class PickupInput(TypedDict):
     """Unit of the weight. Defaults to the account's unit, which is initially lb."""
     instructions: NotRequired[str]
     """Note for the driver. Carriers cut it to their own limits."""
+
+
+class PickupResolution(TypedDict):
+    outcome: Union[Literal["booked", "not_booked"], str]
+    """What the carrier says: booked if it has the pickup; not_booked if it does not, so that another one
+    can be booked.
+    """
+    confirmation: NotRequired[str]
+    """The carrier's number of the pickup, if it was booked. The pickup can be cancelled by it."""
 
 
 class ProductIdentifierInput(TypedDict):
@@ -388,9 +491,10 @@ class RatesInput(TypedDict):
     """The parcel; for several, use parcels instead."""
     parcels: NotRequired[Sequence[ParcelInput]]
     """Several parcels to one destination, instead of parcel."""
-    origin: NotRequired[AddressInput]
-    """Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-    test key.
+    origin: NotRequired[OriginInput]
+    """Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the
+    account's default location, then to its sender address, then, with a test key, to a sample
+    warehouse.
     """
     carriers: NotRequired[Sequence[str]]
     """Request quotes only from these carriers."""
@@ -478,9 +582,10 @@ class RoutingTrialInput(TypedDict):
     """Rules to use instead; they are not stored."""
     orderId: NotRequired[str]
     """The client's order reference. It determines the order's share of a split."""
-    origin: NotRequired[AddressInput]
-    """Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-    test key.
+    origin: NotRequired[OriginInput]
+    """Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the
+    account's default location, then to its sender address, then, with a test key, to a sample
+    warehouse.
     """
     maxAmount: NotRequired[MoneyInput]
     """Maximum price of the label."""
@@ -618,9 +723,10 @@ class ShipmentInput(TypedDict):
     """The parcel; for several, use parcels instead."""
     parcels: NotRequired[Sequence[ParcelInput]]
     """Several parcels to one destination, instead of parcel."""
-    origin: NotRequired[AddressInput]
-    """Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-    test key.
+    origin: NotRequired[OriginInput]
+    """Where the parcel comes from: an address, or a location of the account as locationId. Defaults to the
+    account's default location, then to its sender address, then, with a test key, to a sample
+    warehouse.
     """
     carrier: NotRequired[str]
     """Use this carrier only."""

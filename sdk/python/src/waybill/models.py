@@ -8,7 +8,7 @@ from ._model import Model
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from . import _inputs as i
+    from . import inputs as i
 
 
 class Address(Model):
@@ -204,7 +204,7 @@ class BatchLineError(Model):
 class BatchPage(Model):
     data: list[Batch]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -228,7 +228,7 @@ class BatchWithLines(Model):
     """When it was created."""
     lines: list[BatchLine]
     """Lines of the page, in the order of the request."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -287,6 +287,8 @@ class Carrier(Model):
     """Where it checks addresses."""
     simulated: bool
     """Whether it is a simulated carrier of the sandbox."""
+    plugin: bool | None
+    """Whether the carrier is a plug-in that the operator registered."""
     connections: list[Connection]
     """The account's connections to this carrier, without secrets."""
 
@@ -298,6 +300,7 @@ class Carrier(Model):
         "abilities": ("abilities", "["),
         "addressChecks": ("address_checks", "AddressCoverage"),
         "simulated": ("simulated", ""),
+        "plugin": ("plugin", ""),
         "connections": ("connections", "[Connection"),
     }
 
@@ -305,7 +308,7 @@ class Carrier(Model):
 class CarrierPage(Model):
     data: list[Carrier]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -412,6 +415,21 @@ class Connection(Model):
     }
 
 
+class Contact(Model):
+    name: str | None
+    """Name of the person."""
+    phone: str | None
+    """Phone number."""
+    email: str | None
+    """E-mail address."""
+
+    _fields = {
+        "name": ("name", ""),
+        "phone": ("phone", ""),
+        "email": ("email", ""),
+    }
+
+
 class Creation(Model):
     order_id: str
     """The client's order reference."""
@@ -421,8 +439,8 @@ class Creation(Model):
     """The parcel, if there is one."""
     parcels: list[Parcel]
     """The parcels, if there are several."""
-    origin: Address | None
-    """Where the parcel comes from."""
+    origin: Origin | None
+    """Where the parcel comes from: an address, or a location of the account."""
     label_format: i.LabelFormat | None
     """Format in which the label is bought."""
     reference: str | None
@@ -443,7 +461,7 @@ class Creation(Model):
         "destination": ("destination", "Address"),
         "parcel": ("parcel", "Parcel"),
         "parcels": ("parcels", "[Parcel"),
-        "origin": ("origin", "Address"),
+        "origin": ("origin", "Origin"),
         "labelFormat": ("label_format", ""),
         "reference": ("reference", ""),
         "isReturn": ("is_return", ""),
@@ -517,6 +535,18 @@ class CustomsItem(Model):
     }
 
 
+class CutoffTime(Model):
+    carrier: str | None
+    """The carrier; omitted for all that have no time of their own."""
+    time: str
+    """Time of day in 24 hours, in the time zone of the location."""
+
+    _fields = {
+        "carrier": ("carrier", ""),
+        "time": ("time", ""),
+    }
+
+
 class Delivery(Model):
     id: str
     """Identifier of the attempt, prefix att_."""
@@ -559,7 +589,7 @@ class Delivery(Model):
 class DeliveryPage(Model):
     data: list[Delivery]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -883,6 +913,48 @@ class LandedCost(Model):
     }
 
 
+class Location(Model):
+    id: str
+    """Identifier of the location, prefix loc_."""
+    name: str
+    """Name of the location."""
+    address: Address
+    """Where parcels are sent from."""
+    contact: Contact | None
+    """Whom a driver asks for, if not the name of the address."""
+    cutoff_times: list[CutoffTime]
+    """Until when parcels must be handed over."""
+    connections: list[str]
+    """The carrier accounts that are used from here; empty means all of the account."""
+    default: bool
+    """Whether parcels leave from here if a request has no origin."""
+    created_at: datetime
+    """When it was created."""
+
+    _fields = {
+        "id": ("id", ""),
+        "name": ("name", ""),
+        "address": ("address", "Address"),
+        "contact": ("contact", "Contact"),
+        "cutoffTimes": ("cutoff_times", "[CutoffTime"),
+        "connections": ("connections", "["),
+        "default": ("default", ""),
+        "createdAt": ("created_at", "time"),
+    }
+
+
+class LocationPage(Model):
+    data: list[Location]
+    """Items of the page, newest first."""
+    next_cursor: str | None
+    """Send it as cursor to get the next page; null on the last page."""
+
+    _fields = {
+        "data": ("data", "[Location"),
+        "nextCursor": ("next_cursor", ""),
+    }
+
+
 class Manifest(Model):
     id: str
     """Identifier of the manifest, prefix man_."""
@@ -896,6 +968,8 @@ class Manifest(Model):
     """The carrier connection; left out for a simulated carrier."""
     ship_date: date
     """The day on which the parcels are handed over."""
+    location_id: str | None
+    """The location that the parcels leave from."""
     number: str | None
     """The carrier's number of the manifest."""
     documents: list[ManifestDocument]
@@ -919,6 +993,7 @@ class Manifest(Model):
         "carrier": ("carrier", ""),
         "connectionId": ("connection_id", ""),
         "shipDate": ("ship_date", "date"),
+        "locationId": ("location_id", ""),
         "number": ("number", ""),
         "documents": ("documents", "[ManifestDocument"),
         "shipmentCount": ("shipment_count", ""),
@@ -959,7 +1034,7 @@ class ManifestExclusion(Model):
 class ManifestPage(Model):
     data: list[Manifest]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -977,6 +1052,20 @@ class Money(Model):
     _fields = {
         "amount": ("amount", ""),
         "currency": ("currency", ""),
+    }
+
+
+class NumberCandidate(Model):
+    carrier: str
+    """Identifier of the carrier."""
+    confidence: str
+    """high: a format that only this carrier uses, with a check digit where it has one. medium: several
+    carriers use the format, or it is a short row of digits. low: it may fit by chance.
+    """
+
+    _fields = {
+        "carrier": ("carrier", ""),
+        "confidence": ("confidence", ""),
     }
 
 
@@ -1022,10 +1111,58 @@ class Options(Model):
     }
 
 
+class Origin(Model):
+    location_id: str | None
+    """The location, if the parcel came from one that still exists."""
+    name: str | None
+    """Name of the person, or of the contact if company is given."""
+    company: str | None
+    """Company."""
+    address1: str | None
+    """Street and number."""
+    address2: str | None
+    """Second line, such as a suite."""
+    address3: str | None
+    """Third line."""
+    city: str | None
+    """City or town."""
+    state: str | None
+    """State or province."""
+    zip: str | None
+    """Postal code."""
+    country: str | None
+    """ISO 3166-1 alpha-2 code."""
+    phone: str | None
+    """Phone number."""
+    email: str | None
+    """E-mail address."""
+    residential: bool | None
+    """Whether the address is residential."""
+    type: i.PartyType | None
+    """How customs classifies the party."""
+
+    _fields = {
+        "locationId": ("location_id", ""),
+        "name": ("name", ""),
+        "company": ("company", ""),
+        "address1": ("address1", ""),
+        "address2": ("address2", ""),
+        "address3": ("address3", ""),
+        "city": ("city", ""),
+        "state": ("state", ""),
+        "zip": ("zip", ""),
+        "country": ("country", ""),
+        "phone": ("phone", ""),
+        "email": ("email", ""),
+        "residential": ("residential", ""),
+        "type": ("type", ""),
+    }
+
+
 class PageErasure(Model):
     data: list[Erasure]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -1037,7 +1174,7 @@ class PageErasure(Model):
 class PageExport(Model):
     data: list[Export]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -1083,6 +1220,8 @@ class Pickup(Model):
     """When the driver comes: as the carrier confirmed it, or as requested."""
     address: Address
     """Where the parcels are."""
+    location_id: str | None
+    """The location that the address is of."""
     parcels: int
     """Number of parcels."""
     shipment_ids: list[str]
@@ -1106,6 +1245,7 @@ class Pickup(Model):
         "confirmation": ("confirmation", ""),
         "window": ("window", "PickupWindow"),
         "address": ("address", "Address"),
+        "locationId": ("location_id", ""),
         "parcels": ("parcels", ""),
         "shipmentIds": ("shipment_ids", "["),
         "instructions": ("instructions", ""),
@@ -1119,7 +1259,7 @@ class Pickup(Model):
 class PickupPage(Model):
     data: list[Pickup]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -1428,7 +1568,7 @@ class RateSheetCounts(Model):
 class RateSheetPage(Model):
     data: list[RateSheet]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -1470,6 +1610,15 @@ class RateSheetService(Model):
         "code": ("code", ""),
         "name": ("name", ""),
         "guaranteed": ("guaranteed", ""),
+    }
+
+
+class Recognition(Model):
+    candidates: list[NumberCandidate]
+    """The carriers that have such numbers, the likeliest first; empty if no supported carrier has."""
+
+    _fields = {
+        "candidates": ("candidates", "[NumberCandidate"),
     }
 
 
@@ -1870,7 +2019,7 @@ class RuleVersion(Model):
 class RuleVersionPage(Model):
     data: list[RuleSummary]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -1993,6 +2142,10 @@ class Shipment(Model):
     """When the shipment was created."""
     origin: Address | None
     """Where the parcel comes from. Not in lists and events."""
+    location_id: str | None
+    """The location that the parcel comes from; origin is a copy of its address at that moment. Not in
+    lists and events.
+    """
     destination: Address | None
     """Where the parcel goes. Not in lists and events."""
     parcels: list[Parcel]
@@ -2039,6 +2192,7 @@ class Shipment(Model):
         "livemode": ("livemode", ""),
         "createdAt": ("created_at", "time"),
         "origin": ("origin", "Address"),
+        "locationId": ("location_id", ""),
         "destination": ("destination", "Address"),
         "parcels": ("parcels", "[Parcel"),
         "customs": ("customs", "Customs"),
@@ -2054,7 +2208,7 @@ class Shipment(Model):
 class ShipmentPage(Model):
     data: list[Shipment]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -2211,7 +2365,7 @@ class Tracker(Model):
 class TrackerPage(Model):
     data: list[TrackingResult]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -2225,7 +2379,7 @@ class TrackingEvent(Model):
     """Normalized status."""
     description: str
     """Human-readable text."""
-    location: str
+    location: str | None
     """Where it happened; null if not known."""
     timestamp: datetime
     """When it happened."""
@@ -2352,7 +2506,7 @@ class Webhook(Model):
 class WebhookPage(Model):
     data: list[Webhook]
     """Items of the page, newest first."""
-    next_cursor: str
+    next_cursor: str | None
     """Send it as cursor to get the next page; null on the last page."""
 
     _fields = {
@@ -2399,9 +2553,11 @@ __all__ = [
     "CheckedAddress",
     "CodeName",
     "Connection",
+    "Contact",
     "Creation",
     "Customs",
     "CustomsItem",
+    "CutoffTime",
     "Delivery",
     "DeliveryPage",
     "DeliveryResponse",
@@ -2421,13 +2577,17 @@ __all__ = [
     "Labels",
     "LandedCharge",
     "LandedCost",
+    "Location",
+    "LocationPage",
     "Manifest",
     "ManifestDocument",
     "ManifestExclusion",
     "ManifestPage",
     "Money",
+    "NumberCandidate",
     "Offer",
     "Options",
+    "Origin",
     "PageErasure",
     "PageExport",
     "Parcel",
@@ -2448,6 +2608,7 @@ __all__ = [
     "RateSheetPage",
     "RateSheetProblem",
     "RateSheetService",
+    "Recognition",
     "Redelivered",
     "Rendering",
     "Retention",
