@@ -250,7 +250,13 @@ func typescriptMethod(out *strings.Builder, d *document, op operation) {
 		fmt.Fprintf(out, ": Promise<void> {\n    return this.core.empty(%s, options)\n  }\n", request)
 	default:
 		begin(op.method)
-		fmt.Fprintf(out, ": Promise<%s> {\n    return this.core.json(%s, options)\n  }\n", typescriptType(op.result, "t."), request)
+		result := typescriptType(op.result, "t.")
+		if result == "t.Creation" {
+			// What can be sent again has the type of what is sent. Only after an
+			// erasure is a name missing, and then the service says so.
+			result = "t.ShipmentInput"
+		}
+		fmt.Fprintf(out, ": Promise<%s> {\n    return this.core.json(%s, options)\n  }\n", result, request)
 	}
 }
 

@@ -29,6 +29,20 @@ export interface ListShipmentsParams {
   cursor?: string | undefined
 }
 
+export interface GetPackingSlipParams {
+  /** Paper size; 4x6 in by default. */
+  size?: t.Open<'4x6' | 'a4' | 'letter'> | undefined
+}
+
+export interface GetLabelParams {
+  /** Format of the file; pdf by default. */
+  format?: 'pdf' | 'zpl' | 'png' | undefined
+  /** Paper size: 4x6 in (default), A6, or A4 or letter with the label in one corner. */
+  size?: t.LabelSize | undefined
+  /** Printer resolution in dpi; 203 by default. */
+  dpi?: t.LabelResolution | undefined
+}
+
 export interface ListServicePointsParams {
   /** ISO 3166-1 alpha-2 code, in upper or lower case. */
   country: string
@@ -40,15 +54,6 @@ export interface ListServicePointsParams {
   carrier?: string | undefined
   /** Maximum number of points to return. */
   limit?: number | undefined
-}
-
-export interface GetLabelParams {
-  /** Format of the file; pdf by default. */
-  format?: 'pdf' | 'zpl' | 'png' | undefined
-  /** Paper size: 4x6 in (default), A6, or A4 or letter with the label in one corner. */
-  size?: t.LabelSize | undefined
-  /** Printer resolution in dpi; 203 by default. */
-  dpi?: t.LabelResolution | undefined
 }
 
 export interface ListBatchesParams {
@@ -81,6 +86,11 @@ export interface GetBatchLabelsParams {
 export interface GetTrackingParams {
   /** The carrier, if several carriers use the same number. */
   carrier?: string | undefined
+}
+
+export interface RecognizeTrackingNumberParams {
+  /** The tracking number. Case, spaces and hyphens are ignored. */
+  number: string
 }
 
 export interface ListTrackersParams {
@@ -207,7 +217,7 @@ export class ShipmentsResource {
    * parcels, customs and options filled in and dates omitted. Edit it as needed and send it. Nothing
    * is bought.
    */
-  duplicate(id: string, options: CallOptions = {}): Promise<t.Creation> {
+  duplicate(id: string, options: CallOptions = {}): Promise<t.ShipmentInput> {
     return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/duplicate` }, options)
   }
 
@@ -237,6 +247,53 @@ export class ShipmentsResource {
    */
   getProofOfDelivery(id: string, options: CallOptions = {}): Promise<Uint8Array> {
     return this.core.bytes({ method: 'GET', path: `/v1/shipments/${encodeURIComponent(id)}/proof-of-delivery` }, options)
+  }
+}
+
+export class LabelsResource {
+  protected readonly core: Core
+
+  constructor(core: Core) {
+    this.core = core
+  }
+
+  /**
+   * Returns the packing slip of a shipment as a PDF: both addresses, the order number, the carrier
+   * and the declared goods with their quantities, with the logo of the account. It has no prices.
+   * Goods are those of `customs.items`; a shipment without them has a slip without a list.
+   */
+  getPackingSlip(id: string, params: GetPackingSlipParams = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.core.bytes({ method: 'GET', path: `/v1/shipments/${encodeURIComponent(id)}/packing-slip.pdf`, query: { ...params } }, options)
+  }
+
+  /**
+   * Renders the label in another format, size or resolution and returns its URL. Labels are rendered
+   * on this server from the carrier's original.
+   */
+  create(id: string, body?: t.LabelInput, options: CallOptions = {}): Promise<t.Rendering> {
+    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/label`, body }, options)
+  }
+
+  /**
+   * Returns one of the additional documents of a shipment, such as a commercial invoice. This is the
+   * URL in `documents`.
+   */
+  getDocument(id: string, number: number, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.core.bytes({ method: 'GET', path: `/v1/shipments/${encodeURIComponent(id)}/documents/${encodeURIComponent(number)}` }, options)
+  }
+
+  /**
+   * Creates a signed link to one format of a label, for a printer or a person without an API key.
+   * The link expires, and stops working if the label is voided.
+   */
+  createLink(id: string, body?: t.LabelLinkInput, options: CallOptions = {}): Promise<t.LabelLink> {
+    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/label-link`, body }, options)
+  }
+
+  /** Returns the label. This is the URL in `labelUrl` and `labels`. */
+  get(id: string, params: GetLabelParams = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    const { format = 'pdf', ...query } = params
+    return this.core.bytes({ method: 'GET', path: `/v1/labels/${encodeURIComponent(id)}.${format}`, query }, options)
   }
 }
 
@@ -272,44 +329,6 @@ export class LandedCostResource {
    */
   estimate(body: t.LandedCostInput, options: CallOptions = {}): Promise<t.LandedCost> {
     return this.core.json({ method: 'POST', path: '/v1/landed-cost', body }, options)
-  }
-}
-
-export class LabelsResource {
-  protected readonly core: Core
-
-  constructor(core: Core) {
-    this.core = core
-  }
-
-  /**
-   * Renders the label in another format, size or resolution and returns its URL. Labels are rendered
-   * on this server from the carrier's original.
-   */
-  create(id: string, body?: t.LabelInput, options: CallOptions = {}): Promise<t.Rendering> {
-    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/label`, body }, options)
-  }
-
-  /**
-   * Returns one of the additional documents of a shipment, such as a commercial invoice. This is the
-   * URL in `documents`.
-   */
-  getDocument(id: string, number: number, options: CallOptions = {}): Promise<Uint8Array> {
-    return this.core.bytes({ method: 'GET', path: `/v1/shipments/${encodeURIComponent(id)}/documents/${encodeURIComponent(number)}` }, options)
-  }
-
-  /**
-   * Creates a signed link to one format of a label, for a printer or a person without an API key.
-   * The link expires, and stops working if the label is voided.
-   */
-  createLink(id: string, body?: t.LabelLinkInput, options: CallOptions = {}): Promise<t.LabelLink> {
-    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/label-link`, body }, options)
-  }
-
-  /** Returns the label. This is the URL in `labelUrl` and `labels`. */
-  get(id: string, params: GetLabelParams = {}, options: CallOptions = {}): Promise<Uint8Array> {
-    const { format = 'pdf', ...query } = params
-    return this.core.bytes({ method: 'GET', path: `/v1/labels/${encodeURIComponent(id)}.${format}`, query }, options)
   }
 }
 
@@ -379,6 +398,15 @@ export class TrackingResource {
    */
   get(trackingNumber: string, params: GetTrackingParams = {}, options: CallOptions = {}): Promise<t.TrackingResult> {
     return this.core.json({ method: 'GET', path: `/v1/tracking/${encodeURIComponent(trackingNumber)}`, query: { ...params } }, options)
+  }
+
+  /**
+   * Names the carriers that a tracking number may belong to, by its format and check digits, the
+   * likeliest first. It is a guess from the number alone: no carrier is asked, and nothing is
+   * stored. A number that no carrier recognizes may still be valid.
+   */
+  recognize(params: RecognizeTrackingNumberParams, options: CallOptions = {}): Promise<t.Recognition> {
+    return this.core.json({ method: 'GET', path: '/v1/tracking-numbers/recognize', query: { ...params } }, options)
   }
 }
 
@@ -826,6 +854,16 @@ export class PickupsResource {
   cancel(id: string, options: CallOptions = {}): Promise<t.Pickup> {
     return this.core.json({ method: 'POST', path: `/v1/pickups/${encodeURIComponent(id)}/cancel`, keyed: true }, options)
   }
+
+  /**
+   * Ends the review of a pickup with what a person learned from the carrier. `booked` makes it
+   * `scheduled`, with the carrier's number as `confirmation`; `not_booked` makes it `failed`, and
+   * another one can be booked. The carrier is not called, and the audit log has who resolved it. A
+   * pickup that does not need review answers 409 `not_in_review`.
+   */
+  resolve(id: string, body: t.PickupResolution, options: CallOptions = {}): Promise<t.Pickup> {
+    return this.core.json({ method: 'POST', path: `/v1/pickups/${encodeURIComponent(id)}/resolve`, body, keyed: true }, options)
+  }
 }
 
 export class ManifestsResource {
@@ -859,6 +897,15 @@ export class ManifestsResource {
   }
 
   /**
+   * Ends the review of a manifest with what a person learned from the carrier. `not_closed` makes it
+   * `failed`, and its labels can go on another manifest. The carrier is not called, and the audit
+   * log has who resolved it. A manifest that does not need review answers 409 `not_in_review`.
+   */
+  resolve(id: string, body: t.ManifestResolution, options: CallOptions = {}): Promise<t.Manifest> {
+    return this.core.json({ method: 'POST', path: `/v1/manifests/${encodeURIComponent(id)}/resolve`, body, keyed: true }, options)
+  }
+
+  /**
    * Returns a document of a manifest: the carrier's form, or the hand-over sheet. This is the URL in
    * `documents`.
    */
@@ -867,14 +914,61 @@ export class ManifestsResource {
   }
 }
 
+export class LocationsResource {
+  protected readonly core: Core
+
+  constructor(core: Core) {
+    this.core = core
+  }
+
+  /**
+   * Creates a place that the account ships from, with the people, the cut-off times and the carrier
+   * accounts of that place. Requests then name it instead of an address: `"origin": {"locationId":
+   * "loc_..."}`.
+   *
+   * The address is copied to what is bought, so a location can change at any time. With
+   * `connections`, only these carrier accounts are quoted and used for parcels that leave from here.
+   * Live and test mode have separate locations.
+   */
+  create(body: t.LocationInput, options: CallOptions = {}): Promise<t.Location> {
+    return this.core.json({ method: 'POST', path: '/v1/locations', body, keyed: true }, options)
+  }
+
+  /** Lists all locations of the account in the key's mode, by name. */
+  list(options: CallOptions = {}): Pages<t.Location> {
+    return new Pages(this.core, { method: 'GET', path: '/v1/locations' }, options, { cursor: '', items: 'data' })
+  }
+
+  /** Returns a location. */
+  get(id: string, options: CallOptions = {}): Promise<t.Location> {
+    return this.core.json({ method: 'GET', path: `/v1/locations/${encodeURIComponent(id)}` }, options)
+  }
+
+  /**
+   * Updates the given fields and leaves the rest unchanged. Shipments, pickups and manifests that
+   * exist keep the address that they were made with.
+   */
+  update(id: string, body: t.LocationChange, options: CallOptions = {}): Promise<t.Location> {
+    return this.core.json({ method: 'PATCH', path: `/v1/locations/${encodeURIComponent(id)}`, body }, options)
+  }
+
+  /**
+   * Deletes a location. What was sent from it keeps its address and `locationId`. If it was the
+   * default, requests without an origin use the account's sender address again.
+   */
+  delete(id: string, options: CallOptions = {}): Promise<void> {
+    return this.core.empty({ method: 'DELETE', path: `/v1/locations/${encodeURIComponent(id)}` }, options)
+  }
+}
+
 /** All resources of the API. */
 export class Resources {
   protected readonly core: Core
   readonly rates: RatesResource
   readonly shipments: ShipmentsResource
+  readonly labels: LabelsResource
   readonly servicePoints: ServicePointsResource
   readonly landedCost: LandedCostResource
-  readonly labels: LabelsResource
   readonly batches: BatchesResource
   readonly tracking: TrackingResource
   readonly trackers: TrackersResource
@@ -890,14 +984,15 @@ export class Resources {
   readonly addresses: AddressesResource
   readonly pickups: PickupsResource
   readonly manifests: ManifestsResource
+  readonly locations: LocationsResource
 
   constructor(core: Core) {
     this.core = core
     this.rates = new RatesResource(core)
     this.shipments = new ShipmentsResource(core)
+    this.labels = new LabelsResource(core)
     this.servicePoints = new ServicePointsResource(core)
     this.landedCost = new LandedCostResource(core)
-    this.labels = new LabelsResource(core)
     this.batches = new BatchesResource(core)
     this.tracking = new TrackingResource(core)
     this.trackers = new TrackersResource(core)
@@ -913,5 +1008,6 @@ export class Resources {
     this.addresses = new AddressesResource(core)
     this.pickups = new PickupsResource(core)
     this.manifests = new ManifestsResource(core)
+    this.locations = new LocationsResource(core)
   }
 }

@@ -18,6 +18,7 @@ export type ErrorCode = Open<
   | 'carrier_rejected'
   | 'carrier_unavailable'
   | 'conflict'
+  | 'connection_not_at_location'
   | 'currency_mismatch'
   | 'cursor_expired'
   | 'draft_changed'
@@ -44,6 +45,9 @@ export type ErrorCode = Open<
   | 'label_voided'
   | 'labels_already_manifested'
   | 'live_key_required'
+  | 'location_exists'
+  | 'location_limit'
+  | 'location_not_found'
   | 'malformed_json'
   | 'manifest_covers_day'
   | 'manifest_in_progress'
@@ -52,6 +56,7 @@ export type ErrorCode = Open<
   | 'no_carrier'
   | 'no_rate'
   | 'not_found'
+  | 'not_in_review'
   | 'not_returnable'
   | 'nothing_to_manifest'
   | 'origin_required'
@@ -79,6 +84,7 @@ export type ErrorCode = Open<
   | 'tracker_not_found'
   | 'tracking_not_found'
   | 'unknown_carrier'
+  | 'unknown_location'
   | 'unsupported_media_type'
   | 'validation_failed'
   | 'version_not_found'
@@ -161,25 +167,25 @@ export interface AddressInput {
   /** City or town. */
   city: string
   /** State or province, such as TX, US-TX or Texas. Required where the country's addresses need one. */
-  state?: string | undefined
+  state?: string | null | undefined
   /** Postal code. Required except where the country has none. */
-  zip?: string | undefined
+  zip?: string | null | undefined
   /** ISO 3166-1 alpha-2 code, in upper or lower case. */
   country: string
   /** Company. */
-  company?: string | undefined
+  company?: string | null | undefined
   /** Second line, such as a suite. */
-  address2?: string | undefined
+  address2?: string | null | undefined
   /** Third line. */
-  address3?: string | undefined
+  address3?: string | null | undefined
   /** Phone number for the driver. */
-  phone?: string | undefined
+  phone?: string | null | undefined
   /** E-mail address. */
-  email?: string | undefined
+  email?: string | null | undefined
   /** Whether the address is residential. If omitted, the carrier decides. */
-  residential?: boolean | undefined
+  residential?: boolean | null | undefined
   /** How customs classifies the party. Required for shipments into the European Union. */
-  type?: PartyType | undefined
+  type?: Open<'business' | 'consumer'> | null | undefined
 }
 
 export interface AdvanceInput {
@@ -255,7 +261,7 @@ export interface BatchPage {
   /** Items of the page, newest first. */
   data: Batch[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export type BatchSource = Open<'api' | 'file'>
@@ -279,7 +285,7 @@ export interface BatchWithLines {
   /** Lines of the page, in the order of the request. */
   lines: BatchLine[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface BillableWeight {
@@ -328,6 +334,8 @@ export interface Carrier {
   addressChecks: AddressCoverage
   /** Whether it is a simulated carrier of the sandbox. */
   simulated: boolean
+  /** Whether the carrier is a plug-in that the operator registered. */
+  plugin?: boolean
   /** The account's connections to this carrier, without secrets. */
   connections: Connection[]
 }
@@ -336,7 +344,7 @@ export interface CarrierPage {
   /** Items of the page, newest first. */
   data: Carrier[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface CarrierPart {
@@ -430,6 +438,24 @@ export interface Connection {
   name: string
 }
 
+export interface Contact {
+  /** Name of the person. */
+  name?: string
+  /** Phone number. */
+  phone?: string
+  /** E-mail address. */
+  email?: string
+}
+
+export interface ContactInput {
+  /** Name of the person. */
+  name?: string | null | undefined
+  /** Phone number. */
+  phone?: string | null | undefined
+  /** E-mail address. */
+  email?: string | null | undefined
+}
+
 export type ContentsType = Open<'merchandise' | 'gift' | 'sample' | 'documents' | 'returned_goods' | 'other'>
 
 export interface Creation {
@@ -441,8 +467,8 @@ export interface Creation {
   parcel?: Parcel
   /** The parcels, if there are several. */
   parcels?: Parcel[]
-  /** Where the parcel comes from. */
-  origin?: Address
+  /** Where the parcel comes from: an address, or a location of the account. */
+  origin?: Origin
   /** Format in which the label is bought. */
   labelFormat?: LabelFormat
   /** A reference to print on the label. */
@@ -542,6 +568,20 @@ export interface CustomsItemInput {
   productIdentifiers?: ProductIdentifierInput[] | undefined
 }
 
+export interface CutoffTime {
+  /** The carrier; omitted for all that have no time of their own. */
+  carrier?: string
+  /** Time of day in 24 hours, in the time zone of the location. */
+  time: string
+}
+
+export interface CutoffTimeInput {
+  /** The carrier; if omitted, all that have no time of their own. */
+  carrier?: string | null | undefined
+  /** Time of day in 24 hours, in the time zone of the location. */
+  time: string
+}
+
 export interface Delivery {
   /** Identifier of the attempt, prefix att_. */
   id: string
@@ -571,7 +611,7 @@ export interface DeliveryPage {
   /** Items of the page, newest first. */
   data: Delivery[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface DeliveryResponse {
@@ -874,10 +914,11 @@ export interface LandedCostInput {
   /** Several parcels to one destination, instead of parcel. */
   parcels?: ParcelInput[] | undefined
   /**
-   * Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-   * test key.
+   * Where the parcel comes from: an address, or a location of the account as locationId. Defaults to
+   * the account's default location, then to its sender address, then, with a test key, to a sample
+   * warehouse.
    */
-  origin?: AddressInput | undefined
+  origin?: OriginInput | undefined
   /** Ask this carrier only. */
   carrier?: string | undefined
   /** Date on which the parcel is handed to the carrier; today by default. */
@@ -914,6 +955,68 @@ export interface LandedCostInput {
 
 export type LengthUnit = Open<'in' | 'cm' | 'mm'>
 
+export interface Location {
+  /** Identifier of the location, prefix loc_. */
+  id: string
+  /** Name of the location. */
+  name: string
+  /** Where parcels are sent from. */
+  address: Address
+  /** Whom a driver asks for, if not the name of the address. */
+  contact?: Contact
+  /** Until when parcels must be handed over. */
+  cutoffTimes: CutoffTime[]
+  /** The carrier accounts that are used from here; empty means all of the account. */
+  connections: string[]
+  /** Whether parcels leave from here if a request has no origin. */
+  default: boolean
+  /** When it was created. */
+  createdAt: string
+}
+
+export interface LocationChange {
+  /** Name of the location. Routing rules that have the old name no longer match. */
+  name?: string | null | undefined
+  /** Where parcels are sent from: the complete address. Shipments that exist keep theirs. */
+  address?: unknown | undefined
+  /** Whom a driver asks for; an empty object removes the contact. */
+  contact?: unknown | undefined
+  /** The complete list of cut-off times. */
+  cutoffTimes?: CutoffTimeInput[] | null | undefined
+  /**
+   * The complete list of carrier accounts that are used from here; an empty list means all of the
+   * account.
+   */
+  connections?: string[] | null | undefined
+  /** Whether parcels leave from here if a request has no origin. */
+  default?: boolean | null | undefined
+}
+
+export interface LocationInput {
+  /** Name of the location, unique in the account. Routing rules and order files refer to it. */
+  name: string
+  /** Where parcels are sent from. */
+  address: AddressInput
+  /** Whom a driver asks for; by default, the name and phone of the address. */
+  contact?: ContactInput | undefined
+  /** Until when parcels must be handed over. */
+  cutoffTimes?: CutoffTimeInput[] | undefined
+  /** The carrier accounts that are quoted and used from here; an empty list means all of the account. */
+  connections?: string[] | undefined
+  /**
+   * Whether parcels leave from here if a request has no origin. The location that was the default is
+   * not any more.
+   */
+  default?: boolean | undefined
+}
+
+export interface LocationPage {
+  /** Items of the page, newest first. */
+  data: Location[]
+  /** Send it as cursor to get the next page; null on the last page. */
+  nextCursor: string | null
+}
+
 export interface Manifest {
   /** Identifier of the manifest, prefix man_. */
   id: string
@@ -928,6 +1031,8 @@ export interface Manifest {
   connectionId?: string
   /** The day on which the parcels are handed over. */
   shipDate: string
+  /** The location that the parcels leave from. */
+  locationId?: string
   /** The carrier's number of the manifest. */
   number?: string
   /** What to print. It is empty in lists. */
@@ -976,17 +1081,28 @@ export interface ManifestInput {
    */
   shipmentIds?: string[] | undefined
   /**
-   * Where the parcels are handed over: shipments from other addresses are left out. By default, the
-   * account's default location, or where the newest of the shipments is sent from.
+   * Where the parcels are handed over, as an address or a location of the account as locationId:
+   * shipments from other addresses are left out. By default, the account's default location, or
+   * where the newest of the shipments is sent from.
    */
-  address?: AddressInput | undefined
+  address?: OriginInput | undefined
 }
 
 export interface ManifestPage {
   /** Items of the page, newest first. */
   data: Manifest[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
+}
+
+export interface ManifestResolution {
+  /**
+   * What the carrier says: closed if it has the manifest; not_closed if it does not, so that the
+   * labels can go on another.
+   */
+  outcome: Open<'closed' | 'not_closed'>
+  /** The carrier's number of the manifest, if it was closed and the carrier gave one. */
+  number?: string | undefined
 }
 
 export interface Money {
@@ -1001,6 +1117,16 @@ export interface MoneyInput {
   amount: string
   /** ISO 4217 code. */
   currency: string
+}
+
+export interface NumberCandidate {
+  /** Identifier of the carrier. */
+  carrier: string
+  /**
+   * high: a format that only this carrier uses, with a check digit where it has one. medium: several
+   * carriers use the format, or it is a short row of digits. low: it may fit by chance.
+   */
+  confidence: Open<'high' | 'medium' | 'low'>
 }
 
 export interface Offer {
@@ -1043,18 +1169,81 @@ export interface OptionsInput {
   insuredValue?: MoneyInput | undefined
 }
 
+export interface Origin {
+  /** The location, if the parcel came from one that still exists. */
+  locationId?: string
+  /** Name of the person, or of the contact if company is given. */
+  name?: string
+  /** Company. */
+  company?: string
+  /** Street and number. */
+  address1?: string
+  /** Second line, such as a suite. */
+  address2?: string
+  /** Third line. */
+  address3?: string
+  /** City or town. */
+  city?: string
+  /** State or province. */
+  state?: string
+  /** Postal code. */
+  zip?: string
+  /** ISO 3166-1 alpha-2 code. */
+  country?: string
+  /** Phone number. */
+  phone?: string
+  /** E-mail address. */
+  email?: string
+  /** Whether the address is residential. */
+  residential?: boolean
+  /** How customs classifies the party. */
+  type?: PartyType
+}
+
+/** Either locationId alone, or name, address1, city, country are required. */
+export interface OriginInput {
+  /** Name of the person, or of the contact if company is given. */
+  name?: string | undefined
+  /** Street and number. */
+  address1?: string | undefined
+  /** City or town. */
+  city?: string | undefined
+  /** State or province, such as TX, US-TX or Texas. Required where the country's addresses need one. */
+  state?: string | undefined
+  /** Postal code. Required except where the country has none. */
+  zip?: string | undefined
+  /** ISO 3166-1 alpha-2 code, in upper or lower case. */
+  country?: string | undefined
+  /** Company. */
+  company?: string | undefined
+  /** Second line, such as a suite. */
+  address2?: string | undefined
+  /** Third line. */
+  address3?: string | undefined
+  /** Phone number for the driver. */
+  phone?: string | undefined
+  /** E-mail address. */
+  email?: string | undefined
+  /** Whether the address is residential. If omitted, the carrier decides. */
+  residential?: boolean | undefined
+  /** How customs classifies the party. Required for shipments into the European Union. */
+  type?: PartyType | undefined
+  /** A location of the account, instead of all other fields. Its address is copied. */
+  locationId?: string | undefined
+}
+
 export interface PageErasure {
   /** Items of the page, newest first. */
   data: Erasure[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface PageExport {
   /** Items of the page, newest first. */
   data: Export[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export type PaperlessTrade = Open<'auto' | 'off'>
@@ -1104,6 +1293,8 @@ export interface Pickup {
   window: PickupWindow
   /** Where the parcels are. */
   address: Address
+  /** The location that the address is of. */
+  locationId?: string
   /** Number of parcels. */
   parcels: number
   /** The shipments, if they were given. */
@@ -1126,10 +1317,10 @@ export interface PickupInput {
   /** The carrier. Give this or connectionId. */
   carrier?: string | undefined
   /**
-   * Where the parcels are, and whom the driver asks for. By default, where the shipments are sent
-   * from, or the account's default location.
+   * Where the parcels are, and whom the driver asks for: an address, or a location of the account as
+   * locationId. By default, where the shipments are sent from, or the account's default location.
    */
-  address?: AddressInput | undefined
+  address?: OriginInput | undefined
   /**
    * From when the parcels are ready, with the UTC offset of the place: the carrier is sent the local
    * time.
@@ -1153,7 +1344,17 @@ export interface PickupPage {
   /** Items of the page, newest first. */
   data: Pickup[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
+}
+
+export interface PickupResolution {
+  /**
+   * What the carrier says: booked if it has the pickup; not_booked if it does not, so that another
+   * one can be booked.
+   */
+  outcome: Open<'booked' | 'not_booked'>
+  /** The carrier's number of the pickup, if it was booked. The pickup can be cancelled by it. */
+  confirmation?: string | undefined
 }
 
 export interface PickupWindow {
@@ -1380,7 +1581,7 @@ export interface RateSheetPage {
   /** Items of the page, newest first. */
   data: RateSheet[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface RateSheetProblem {
@@ -1414,10 +1615,11 @@ export interface RatesInput {
   /** Several parcels to one destination, instead of parcel. */
   parcels?: ParcelInput[] | undefined
   /**
-   * Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-   * test key.
+   * Where the parcel comes from: an address, or a location of the account as locationId. Defaults to
+   * the account's default location, then to its sender address, then, with a test key, to a sample
+   * warehouse.
    */
-  origin?: AddressInput | undefined
+  origin?: OriginInput | undefined
   /** Request quotes only from these carriers. */
   carriers?: string[] | undefined
   /** Return only these services. */
@@ -1434,6 +1636,11 @@ export interface RatesInput {
   customs?: CustomsInput | undefined
   /** How long to wait for slow carriers, in milliseconds; 4000 by default. */
   timeoutMs?: number | undefined
+}
+
+export interface Recognition {
+  /** The carriers that have such numbers, the likeliest first; empty if no supported carrier has. */
+  candidates: NumberCandidate[]
 }
 
 export interface RecoverInput {
@@ -1580,10 +1787,11 @@ export interface RoutingTrialInput {
   /** The client's order reference. It determines the order's share of a split. */
   orderId?: string | undefined
   /**
-   * Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-   * test key.
+   * Where the parcel comes from: an address, or a location of the account as locationId. Defaults to
+   * the account's default location, then to its sender address, then, with a test key, to a sample
+   * warehouse.
    */
-  origin?: AddressInput | undefined
+  origin?: OriginInput | undefined
   /** Maximum price of the label. */
   maxAmount?: MoneyInput | undefined
   /** Date on which the parcel is handed to the carrier; today by default. */
@@ -1919,7 +2127,7 @@ export interface RuleVersionPage {
   /** Items of the page, newest first. */
   data: RuleSummary[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface RulesState {
@@ -2013,6 +2221,11 @@ export interface Shipment {
   createdAt: string
   /** Where the parcel comes from. Not in lists and events. */
   origin?: Address
+  /**
+   * The location that the parcel comes from; origin is a copy of its address at that moment. Not in
+   * lists and events.
+   */
+  locationId?: string
   /** Where the parcel goes. Not in lists and events. */
   destination?: Address
   /** The parcels as requested. Not in lists and events. */
@@ -2048,10 +2261,11 @@ export interface ShipmentInput {
   /** Several parcels to one destination, instead of parcel. */
   parcels?: ParcelInput[] | undefined
   /**
-   * Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a
-   * test key.
+   * Where the parcel comes from: an address, or a location of the account as locationId. Defaults to
+   * the account's default location, then to its sender address, then, with a test key, to a sample
+   * warehouse.
    */
-  origin?: AddressInput | undefined
+  origin?: OriginInput | undefined
   /** Use this carrier only. */
   carrier?: string | undefined
   /** Use this service only. */
@@ -2103,7 +2317,7 @@ export interface ShipmentPage {
   /** Items of the page, newest first. */
   data: Shipment[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export type ShipmentStatus = Open<'created' | 'label_generated' | 'picked_up' | 'in_transit' | 'out_for_delivery' | 'delivered' | 'exception'>
@@ -2249,7 +2463,7 @@ export interface TrackerPage {
   /** Items of the page, newest first. */
   data: TrackingResult[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export interface TrackingEvent {
@@ -2258,7 +2472,7 @@ export interface TrackingEvent {
   /** Human-readable text. */
   description: string
   /** Where it happened; null if not known. */
-  location: string
+  location: string | null
   /** When it happened. */
   timestamp: string
   /** The reason, if the carrier gives one. */
@@ -2399,7 +2613,7 @@ export interface WebhookPage {
   /** Items of the page, newest first. */
   data: Webhook[]
   /** Send it as cursor to get the next page; null on the last page. */
-  nextCursor: string
+  nextCursor: string | null
 }
 
 export type WebhookSignature = Open<'v1' | 'v1a' | 'both'>
