@@ -37,8 +37,8 @@ func run(root string) error {
 	files := map[string]string{
 		filepath.Join(typescript, "types.ts"):     typescriptTypes(document),
 		filepath.Join(typescript, "resources.ts"): typescriptResources(document),
-		filepath.Join(python, "inputs.py"):       pythonInputs(document),
-		filepath.Join(python, "models.py"):       pythonModels(document),
+		filepath.Join(python, "inputs.py"):        pythonInputs(document),
+		filepath.Join(python, "models.py"):        pythonModels(document),
 		filepath.Join(python, "_resources.py"):    pythonResources(document, false),
 		filepath.Join(python, "_aresources.py"):   pythonResources(document, true),
 	}
