@@ -136,7 +136,7 @@ func (b *bench) newPickup(t *testing.T, name string) (store.Pickup, *carrier.Car
 	if err != nil {
 		t.Fatal(err)
 	}
-	order, err := b.pickupOrder(t.Context(), in, c)
+	order, err := b.pickupOrder(t.Context(), in, ship.Location{}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
