@@ -179,7 +179,7 @@ func read(e *env) Config {
 		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "client id of this installation at the identity provider"),
 		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "client secret at the identity provider; empty for a public client"),
 
-		SMTPURL:       get(e, "SMTP_URL", "", optional(smtpURL), "mail server for invitations to the dashboard, and for notifications about webhooks disabled after failures: smtp://user:password@host:587, or smtps:// for implicit TLS; no mail if empty"),
+		SMTPURL:       get(e, "SMTP_URL", "", optional(smtpURL), "mail server for invitations to the dashboard, for return labels to recipients, and for notifications about webhooks disabled after failures: smtp://user:password@host:587, or smtps:// for implicit TLS; no mail if empty"),
 		MailFrom:      get(e, "MAIL_FROM", "", optional(mailAddress), "sender of the mail, such as Waybill <waybill@example.com>"),
 		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "how long API requests are kept for the dashboard: route, status, time and error, never a body; in whole days. 0 keeps none"),
 		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "how long carrier requests and responses for purchases and voids are kept for the dashboard, without secrets; in whole days. 0 keeps none"),
