@@ -41,14 +41,14 @@ const (
 const dryIceContent = "901"
 
 // A batteryService is the extra service for lithium batteries and their id among
-// dangerous goods, both by IATA's packing instruction.
-type batteryService struct{ code, content string }
+// dangerous goods, both by IATA's packing instruction, and their UN number.
+type batteryService struct{ code, content, un string }
 
 var batteryServices = map[ship.LithiumBatteries]batteryService{
-	{Type: "ion", Packed: "with_equipment"}:   {"HD", "966"},
-	{Type: "ion", Packed: "in_equipment"}:     {"HV", "967"},
-	{Type: "metal", Packed: "with_equipment"}: {"HM", "969"},
-	{Type: "metal", Packed: "in_equipment"}:   {"HW", "970"},
+	{Type: "ion", Packed: "with_equipment"}:   {"HD", "966", "3481"},
+	{Type: "ion", Packed: "in_equipment"}:     {"HV", "967", "3481"},
+	{Type: "metal", Packed: "with_equipment"}: {"HM", "969", "3091"},
+	{Type: "metal", Packed: "in_equipment"}:   {"HW", "970", "3091"},
 }
 
 // pointID is how DHL writes the ids of its service points.
@@ -106,7 +106,7 @@ func moreExtras(order ship.Order, isQuote bool) []extra {
 		})
 	}
 	if service := batteryServices[options.LithiumBatteries]; service != (batteryService{}) {
-		declare(service.code, dangerousGoods{ContentID: service.content})
+		declare(service.code, dangerousGoods{ContentID: service.content, UNCodes: []string{service.un}})
 	}
 	return list
 }

@@ -61,6 +61,7 @@ type extra struct {
 type dangerousGoods struct {
 	ContentID            string      `json:"contentId"`
 	DryIceTotalNetWeight json.Number `json:"dryIceTotalNetWeight,omitempty"`
+	UNCodes              []string    `json:"unCodes,omitempty"`
 }
 
 type onDemandDelivery struct {
