@@ -206,6 +206,7 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 	b := newBench(t)
 	sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", orderFor("1", "grace@example.com", ""))
 	b.do(http.StatusCreated, "POST", "/v1/shipments", specBody)
+	b.askForReturn(sh["id"].(string))
 	tenant := ship.Tenant{Account: b.owner}
 	line := store.Batch{ID: ship.NewBatchID(7, time.Now()), Tenant: tenant, Name: "orders.csv", State: "mapping", Header: []string{"mail", "note"}, Mapping: []byte("{}")}
 	if err := b.store.AddBatch(t.Context(), line, [][]string{{"GRACE@example.com", "call first"}, {"ada@example.com", "no"}}); err != nil {
@@ -231,12 +232,12 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 		}
 	}
 	e, _ = b.do(http.StatusOK, "GET", path, "")
-	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 shipments:1 trackers:0]" {
+	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 returnRequests:1 shipments:1 trackers:0]" {
 		t.Fatalf("%v", e)
 	}
 	file, w := b.do(http.StatusOK, "GET", path+"/file", "")
 	text := w.Body.String()
-	for _, held := range []string{"Grace Hopper", "1 Navy Yard", "grace@example.com", sh["trackingNumber"].(string), "Label generated", "call first", `"label": {`} {
+	for _, held := range []string{"Grace Hopper", "1 Navy Yard", "grace@example.com", sh["trackingNumber"].(string), "Label generated", "call first", `"label": {`, `"email": "jane@example.com"`} {
 		if !strings.Contains(text, held) {
 			t.Errorf("the file lacks %q", held)
 		}
