@@ -44,7 +44,7 @@ var free = []string{"buyAtOnce", "create"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "Attention", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Lanes", "LastAttempts", "LockTrackingStates",
+	"Attempts", "Attention", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
 }

@@ -14,7 +14,7 @@ import (
 // prints returns how often the label of a shipment was printed.
 func (b *bench) prints(id ship.ShipmentID) int {
 	b.Helper()
-	found, err := b.web.Shipping.LabelPrints(b.Context(), ship.Tenant{Account: b.owner.ID}, []ship.ShipmentID{id})
+	found, err := b.web.Bulk.LabelPrints(b.Context(), ship.Tenant{Account: b.owner.ID}, []ship.ShipmentID{id})
 	b.must(err)
 	return found[id].Count
 }

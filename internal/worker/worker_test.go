@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/bulk"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/job"
@@ -175,7 +176,7 @@ func (b *bench) run(t *testing.T, changes ...func(*Config)) *Metrics {
 		t.Fatal(err)
 	}
 	c := Config{
-		Services: Services{Shipping: b.shipping, Store: b.store, Batch: batch.New(batch.Config{Store: b.store, Retention: 24 * time.Hour})},
+		Services: Services{Shipping: b.shipping, Store: b.store, Batch: batch.New(batch.Config{Store: b.store, Retention: 24 * time.Hour}), Bulk: bulk.New(bulk.Config{Store: b.store, Retention: 24 * time.Hour})},
 		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: metrics,
 	}
 	for _, change := range changes {

@@ -219,7 +219,7 @@ func listShipments(v *site.Visit) error {
 	}
 
 	page := shipmentList{Filter: query, List: list, Carriers: parts.CarrierChoices()}
-	if page.Printed, err = v.Shipping.LabelPrints(v.Context(), v.Tenant(), idsOf(list)); err != nil {
+	if page.Printed, err = v.Bulk.LabelPrints(v.Context(), v.Tenant(), idsOf(list)); err != nil {
 		return err
 	}
 	if more {

@@ -124,7 +124,7 @@ func shipmentOf(v *site.Visit) (shipmentView, error) {
 		return page, err
 	}
 
-	prints, err := v.Shipping.LabelPrints(v.Context(), v.Tenant(), []ship.ShipmentID{id})
+	prints, err := v.Bulk.LabelPrints(v.Context(), v.Tenant(), []ship.ShipmentID{id})
 	if err != nil {
 		return page, err
 	}

@@ -6,7 +6,7 @@ import "github.com/waybillhq/waybill/internal/ship"
 // more than the count, so one that cannot be written is logged and does not fail
 // the request.
 func (v *Visit) RecordPrints(ids ...ship.ShipmentID) {
-	if err := v.Shipping.RecordPrints(v.Context(), v.Tenant(), ids); err != nil {
+	if err := v.Bulk.RecordPrints(v.Context(), v.Tenant(), ids); err != nil {
 		v.Log.ErrorContext(v.Context(), "count of prints", "labels", len(ids), "error", err)
 	}
 }
