@@ -115,6 +115,11 @@ func (s *Service) Approve(ctx context.Context, t ship.Tenant, id ship.ReturnRequ
 
 // Deny denies a request. The recipient reads the reason.
 func (s *Service) Deny(ctx context.Context, t ship.Tenant, id ship.ReturnRequestID, reason string) (ship.ReturnRequest, error) {
+	// The request comes first: the id of another account's must answer like one that
+	// does not exist, whatever the reason is.
+	if _, err := s.Request(ctx, t, id); err != nil {
+		return ship.ReturnRequest{}, err
+	}
 	denial, err := ship.NormalizeDenial(reason)
 	if err != nil {
 		return ship.ReturnRequest{}, err
