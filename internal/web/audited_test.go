@@ -23,6 +23,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -260,15 +261,30 @@ func (b *auditBench) ruleSteps() []auditStep {
 
 // reviewSteps resolve a pickup and a manifest that need review.
 func (b *auditBench) reviewSteps() []auditStep {
-	things := b.things(b.owner)
+	ready := time.Now().AddDate(0, 0, 1)
+	pickup, err := b.web.Handover.BookPickup(b.Context(), handover.PickupInput{
+		Tenant:  b.tenant(),
+		Account: b.owner,
+		Seller:  handover.Seller{Carrier: "ups"},
+		Parcels: 1,
+		Window:  ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(time.Second)},
+	})
+	b.must(err)
+	shipment := b.buy(b.owner, "77", people[0], 1)
+	manifest, err := b.web.Handover.CloseManifest(b.Context(), handover.ManifestInput{
+		Tenant:  b.tenant(),
+		Account: b.owner,
+		Seller:  handover.Seller{Carrier: shipment.Purchase.Carrier},
+	})
+	b.must(err)
 	b.exec("UPDATE pickups SET state = 'needs_review'")
 	b.exec("UPDATE manifests SET state = 'needs_review'")
-	resolve := func(what string, pairs ...string) func() answered {
-		return func() answered { return b.post("end-of-day/"+what+"s/"+things[what]+"/resolve", pairs...) }
+	resolve := func(path string, pairs ...string) func() answered {
+		return func() answered { return b.post("end-of-day/"+path+"/resolve", pairs...) }
 	}
 	return []auditStep{
-		{"pickup.resolved", resolve("pickup", "outcome", "not_done")},
-		{"manifest.resolved", resolve("manifest", "outcome", "done", "number", "M77")},
+		{"pickup.resolved", resolve("pickups/"+string(pickup.ID), "outcome", "not_done")},
+		{"manifest.resolved", resolve("manifests/"+string(manifest.ID), "outcome", "done", "number", "M77")},
 	}
 }
 

@@ -37,6 +37,7 @@ const (
 	Seen         Outcome = "seen"           // it was sent to Postgres
 	Fenced       Outcome = "fenced"         // from the rows of another account
 	FencedByMode Outcome = "fenced_by_mode" // from the rows of the account in the other mode
+	Locked       Outcome = "locked"         // by the transaction of the call itself, which nobody else can pass
 	Leaked       Outcome = "leaked"
 )
 
@@ -62,42 +63,46 @@ type prober struct {
 // progress is what the trials of a statement have shown so far.
 type progress struct {
 	tries                int
-	isTried              bool // at this moment
 	fenced, fencedByMode bool
 }
 
 // maxTries is how many calls of a statement are tried that show nothing.
-const maxTries = 20
+const maxTries = 60
 
 func newProber(server url.URL) *prober {
 	return &prober{server: server, busy: map[string]bool{}, settled: map[string]*progress{}}
 }
 
 // begin returns the progress of a statement, and what ends the trial; nil if it is
-// not to be tried now. The caller may hold locks that others of its database wait
-// for, so it does not wait itself: a later call of the statement is tried then.
+// not to be tried now. A database has one trial at a time. The caller may hold locks
+// that others of its database wait for, so it waits for a moment only.
 func (p *prober) begin(database, statement string, hasMode bool) (known *progress, done func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known = p.settled[statement]
-	if known == nil {
-		known = &progress{}
-		p.settled[statement] = known
-	}
-	isSettled := known.fenced && (known.fencedByMode || !hasMode)
-	if p.busy[database] || known.isTried || isSettled || known.tries >= maxTries {
-		return nil, nil
-	}
-
-	known.tries++
-	known.isTried = true
-	p.busy[database] = true
-	return known, func() {
+	for range 60 {
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		known.isTried = false
-		delete(p.busy, database)
+		known = p.settled[statement]
+		if known == nil {
+			known = &progress{}
+			p.settled[statement] = known
+		}
+		if known.tries >= maxTries || known.fenced && (known.fencedByMode || !hasMode) {
+			p.mu.Unlock()
+			return nil, nil
+		}
+
+		if !p.busy[database] {
+			known.tries++
+			p.busy[database] = true
+			p.mu.Unlock()
+			return known, func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				delete(p.busy, database)
+			}
+		}
+		p.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
 	}
+	return nil, nil
 }
 
 // A connection is what the proxy knows of a client's connection.
@@ -311,16 +316,13 @@ func (p *prober) try(from *connection, message []byte, report func(Trial)) {
 	found := func(outcome Outcome, detail string) {
 		report(Trial{Statement: bound.statement, Role: from.role, Outcome: outcome, Detail: detail})
 	}
-	if !known.fenced {
-		outcome, detail := attempt.run(attempt.anotherAccount())
-		known.fenced = outcome == Fenced
-		if outcome != "" {
-			found(outcome, detail)
-		}
+	if outcome, detail := attempt.run(attempt.anotherAccount()); outcome != "" {
+		p.note(&known.fenced, outcome)
+		found(outcome, detail)
 	}
-	if hasMode && !known.fencedByMode && from.role == "waybill_app" {
+	if hasMode && from.role == "waybill_app" {
 		outcome, detail := attempt.run(tenant{account: caller.account, live: !caller.live})
-		known.fencedByMode = outcome == Fenced
+		p.note(&known.fencedByMode, outcome)
 		if outcome == Fenced {
 			outcome = FencedByMode
 		}
@@ -328,6 +330,13 @@ func (p *prober) try(from *connection, message []byte, report func(Trial)) {
 			found(outcome, detail)
 		}
 	}
+}
+
+// note remembers that a statement is fenced.
+func (p *prober) note(isFenced *bool, outcome Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*isFenced = *isFenced || outcome == Fenced
 }
 
 // An attempt is one call, made by another tenant.
@@ -404,7 +413,7 @@ func (a *attempt) run(other tenant) (Outcome, string) {
 	got := one(a.role, stripped)
 	past := one("", stripped)
 	if allowed.busy() || again.busy() || got.busy() || past.busy() {
-		return "", ""
+		return Locked, ""
 	}
 
 	// What is different at every call, such as random values, is only counted.
