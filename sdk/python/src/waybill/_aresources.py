@@ -103,6 +103,14 @@ class AsyncLabelsResource:
         """
         return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label", body=body), options, m.Rendering)
 
+    async def upload_document(self, id: str, body: i.UploadInput, **options: Unpack[CallOptions]) -> m.Document:
+        """Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of
+        your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They
+        are listed in `documents` after those of the carrier, are returned by the URL there, and are kept
+        and erased with the label. Waybill does not send them to the carrier.
+        """
+        return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents", body=body, keyed=True), options, m.Document)
+
     async def get_document(self, id: str, number: int, **options: Unpack[CallOptions]) -> bytes:
         """Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL
         in `documents`.
@@ -118,6 +126,50 @@ class AsyncLabelsResource:
     async def get(self, id: str, *, format: Literal["pdf", "zpl", "png"] = "pdf", size: i.LabelSize | None = None, dpi: i.LabelResolution | None = None, **options: Unpack[CallOptions]) -> bytes:
         """Returns the label. This is the URL in `labelUrl` and `labels`."""
         return await self._core.file(Call("GET", f"/v1/labels/{quote(id)}.{format}", query={"size": size, "dpi": dpi}), options)
+
+
+class AsyncReturnRuleResource:
+    def __init__(self, core: AsyncCore) -> None:
+        self._core = core
+
+    async def get(self, **options: Unpack[CallOptions]) -> m.ReturnRule:
+        """Returns what the account allows recipients who want to send a parcel back. Live and test mode have
+        separate rules.
+        """
+        return await self._core.model(Call("GET", "/v1/return-rule"), options, m.ReturnRule)
+
+    async def update(self, body: i.ReturnRuleInput, **options: Unpack[CallOptions]) -> m.ReturnRule:
+        """Replaces the rule. While it is enabled, the tracking page of a delivered parcel has a form on which
+        the recipient asks for a return. Requests that exist keep the terms that they were made under.
+
+        With `approval: automatic`, labels are bought as soon as recipients ask. They count against the
+        daily limit of the key that saved the rule.
+        """
+        return await self._core.model(Call("PUT", "/v1/return-rule", body=body), options, m.ReturnRule)
+
+
+class AsyncReturnRequestsResource:
+    def __init__(self, core: AsyncCore) -> None:
+        self._core = core
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None, status: i.RequestedReturnStatus | None = None, **options: Unpack[CallOptions]) -> AsyncPages[m.RequestedReturn]:
+        """Lists the returns that recipients asked for, newest first."""
+        return AsyncPages(self._core, Call("GET", "/v1/return-requests", query={"limit": limit, "cursor": cursor, "status": status}), options, m.RequestedReturn, "cursor", "data")
+
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> m.RequestedReturn:
+        """Returns a return request."""
+        return await self._core.model(Call("GET", f"/v1/return-requests/{quote(id)}"), options, m.RequestedReturn)
+
+    async def approve(self, id: str, **options: Unpack[CallOptions]) -> m.RequestedReturn:
+        """Approves a return request, also one that was denied or has failed. The label is bought in the
+        background as a return of the shipment, once for each approval, and its link is mailed to the
+        recipient. It counts against the daily limit of the key.
+        """
+        return await self._core.model(Call("POST", f"/v1/return-requests/{quote(id)}/approve", keyed=True), options, m.RequestedReturn)
+
+    async def deny(self, id: str, body: i.ReturnDenialInput, **options: Unpack[CallOptions]) -> m.RequestedReturn:
+        """Denies a return request. The recipient reads the reason on the tracking page."""
+        return await self._core.model(Call("POST", f"/v1/return-requests/{quote(id)}/deny", body=body, keyed=True), options, m.RequestedReturn)
 
 
 class AsyncServicePointsResource:
@@ -631,6 +683,8 @@ class AsyncResources:
         self.rates = AsyncRatesResource(core)
         self.shipments = AsyncShipmentsResource(core)
         self.labels = AsyncLabelsResource(core)
+        self.return_rule = AsyncReturnRuleResource(core)
+        self.return_requests = AsyncReturnRequestsResource(core)
         self.service_points = AsyncServicePointsResource(core)
         self.landed_cost = AsyncLandedCostResource(core)
         self.batches = AsyncBatchesResource(core)

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 BatchSource = Union[Literal["api", "file"], str]
 BatchStatus = Union[Literal["pending", "working", "done"], str]
+BatteryPacking = Union[Literal["in_equipment", "with_equipment", "alone"], str]
+BatteryType = Union[Literal["ion", "metal"], str]
 BillingType = Union[Literal["sender", "recipient", "third_party"], str]
+CODMethod = Union[Literal["any", "cash", "check", "guaranteed_funds"], str]
 ContentsType = Union[Literal["merchandise", "gift", "sample", "documents", "returned_goods", "other"], str]
 ErrorSource = Union[Literal["client", "service", "carrier"], str]
 EventSelector = Union[Literal["*", "shipment.created", "label.generated", "shipment.picked_up", "shipment.in_transit", "shipment.delivered", "shipment.exception"], str]
@@ -24,11 +27,15 @@ OfferSource = Union[Literal["carrier", "sheet", "cache"], str]
 PaperlessTrade = Union[Literal["auto", "off"], str]
 PartyType = Union[Literal["business", "consumer"], str]
 ProductIdentifierType = Union[Literal["merchant", "manufacturer", "gtin", "none"], str]
+RequestedReturnStatus = Union[Literal["requested", "approved", "denied", "label_sent", "failed"], str]
+RequiredSignature = Union[Literal["standard", "adult"], str]
+ReturnApproval = Union[Literal["automatic", "manual"], str]
 ReturnBilling = Union[Literal["purchase", "scan"], str]
+ReturnPayer = Union[Literal["account", "recipient"], str]
 RoutingPreference = Union[Literal["cheapest", "fastest"], str]
 RuleFallback = Union[Literal["next", "refuse"], str]
 ShipmentStatus = Union[Literal["created", "label_generated", "picked_up", "in_transit", "out_for_delivery", "delivered", "exception"], str]
-Signature = Union[Literal["standard", "adult"], str]
+Signature = Union[Literal["standard", "indirect", "direct", "adult"], str]
 TaxIdentifierType = Union[Literal["eori", "vat", "ioss", "voec", "ein", "gst", "abn", "arn", "ird", "pan", "cnpj", "cpf", "national_id", "passport", "other"], str]
 TaxParty = Union[Literal["sender", "recipient", "importer"], str]
 WebhookSignature = Union[Literal["v1", "v1a", "both"], str]
@@ -42,25 +49,25 @@ class AddressInput(TypedDict):
     """Street and number."""
     city: str
     """City or town."""
-    state: NotRequired[Union[str, None]]
+    state: NotRequired[str]
     """State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."""
-    zip: NotRequired[Union[str, None]]
+    zip: NotRequired[str]
     """Postal code. Required except where the country has none."""
     country: str
     """ISO 3166-1 alpha-2 code, in upper or lower case."""
-    company: NotRequired[Union[str, None]]
+    company: NotRequired[str]
     """Company."""
-    address2: NotRequired[Union[str, None]]
+    address2: NotRequired[str]
     """Second line, such as a suite."""
-    address3: NotRequired[Union[str, None]]
+    address3: NotRequired[str]
     """Third line."""
-    phone: NotRequired[Union[str, None]]
+    phone: NotRequired[str]
     """Phone number for the driver."""
-    email: NotRequired[Union[str, None]]
+    email: NotRequired[str]
     """E-mail address."""
-    residential: NotRequired[Union[bool, None]]
+    residential: NotRequired[bool]
     """Whether the address is residential. If omitted, the carrier decides."""
-    type: NotRequired[Union[Union[Literal["business", "consumer"], str], None]]
+    type: NotRequired[PartyType]
     """How customs classifies the party. Required for shipments into the European Union."""
 
 
@@ -116,12 +123,19 @@ class CheckedAddressInput(TypedDict):
     """How customs classifies the party. It is returned as given."""
 
 
+class CodInput(TypedDict):
+    amount: MoneyInput
+    """What the recipient pays."""
+    method: NotRequired[CODMethod]
+    """How the recipient pays; any by default. Guaranteed funds are a cashier's check or a money order."""
+
+
 class ContactInput(TypedDict):
-    name: NotRequired[Union[str, None]]
+    name: NotRequired[str]
     """Name of the person."""
-    phone: NotRequired[Union[str, None]]
+    phone: NotRequired[str]
     """Phone number."""
-    email: NotRequired[Union[str, None]]
+    email: NotRequired[str]
     """E-mail address."""
 
 
@@ -168,7 +182,7 @@ class CustomsItemInput(TypedDict):
 
 
 class CutoffTimeInput(TypedDict):
-    carrier: NotRequired[Union[str, None]]
+    carrier: NotRequired[str]
     """The carrier; if omitted, all that have no time of their own."""
     time: str
     """Time of day in 24 hours, in the time zone of the location."""
@@ -203,6 +217,8 @@ class DestinationInput(TypedDict):
     """Whether the address is residential. If omitted, the carrier decides."""
     type: NotRequired[PartyType]
     """How customs classifies the party. Required for shipments into the European Union."""
+    servicePoint: NotRequired[str]
+    """Quote delivery to this service point of the carrier: an id from GET /v1/service-points."""
 
 
 class DimensionsInput(TypedDict):
@@ -214,6 +230,13 @@ class DimensionsInput(TypedDict):
     """Shortest side."""
     unit: NotRequired[LengthUnit]
     """Unit of the dimensions. Defaults to the account's unit, which is initially in."""
+
+
+class DryIceInput(TypedDict):
+    weight: float
+    """Weight of the dry ice in each parcel, in the unit of the first parcel. The weight of the parcel
+    includes it.
+    """
 
 
 class ErasureInput(TypedDict):
@@ -300,6 +323,13 @@ class LandedCostInput(TypedDict):
     """Ignored."""
 
 
+class LithiumBatteriesInput(TypedDict):
+    type: BatteryType
+    """What they are made of."""
+    packed: BatteryPacking
+    """How they are packed: inside the equipment, beside it, or without any."""
+
+
 class LocationChange(TypedDict):
     name: NotRequired[Union[str, None]]
     """Name of the location. Routing rules that have the old name no longer match."""
@@ -370,11 +400,31 @@ class MoneyInput(TypedDict):
 
 class OptionsInput(TypedDict):
     signature: NotRequired[Signature]
-    """Signature required on delivery; with adult, an adult must sign."""
+    """Signature required on delivery: standard is the carrier's own, direct is by somebody at the address,
+    indirect also by a neighbor, adult by an adult.
+    """
     saturdayDelivery: NotRequired[bool]
     """Deliver on a Saturday."""
     insuredValue: NotRequired[MoneyInput]
     """Value to insure."""
+    holdAtLocation: NotRequired[bool]
+    """The carrier holds the parcel for the recipient to collect. Most carriers need
+    destination.servicePoint for it.
+    """
+    returnServiceRequested: NotRequired[bool]
+    """Return a parcel that cannot be delivered at once, with the reason."""
+    dryIce: NotRequired[DryIceInput]
+    """Dry ice in every parcel."""
+    alcohol: NotRequired[bool]
+    """The parcels contain alcoholic beverages. Carriers require a contract for them, and in the United
+    States an adult signature.
+    """
+    lithiumBatteries: NotRequired[LithiumBatteriesInput]
+    """Small lithium batteries (IATA Section II) in every parcel."""
+    cod: NotRequired[CodInput]
+    """Money that the carrier collects on delivery."""
+    carbonNeutral: NotRequired[bool]
+    """Pay the carrier to offset the emissions."""
 
 
 class OriginInput(TypedDict):
@@ -514,6 +564,40 @@ class RatesInput(TypedDict):
     """How long to wait for slow carriers, in milliseconds; 4000 by default."""
 
 
+class RecipientInput(TypedDict):
+    name: str
+    """Name of the person, or of the contact if company is given."""
+    address1: str
+    """Street and number."""
+    city: str
+    """City or town."""
+    state: NotRequired[str]
+    """State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."""
+    zip: NotRequired[str]
+    """Postal code. Required except where the country has none."""
+    country: str
+    """ISO 3166-1 alpha-2 code, in upper or lower case."""
+    company: NotRequired[str]
+    """Company."""
+    address2: NotRequired[str]
+    """Second line, such as a suite."""
+    address3: NotRequired[str]
+    """Third line."""
+    phone: NotRequired[str]
+    """Phone number for the driver."""
+    email: NotRequired[str]
+    """E-mail address."""
+    residential: NotRequired[bool]
+    """Whether the address is residential. If omitted, the carrier decides."""
+    type: NotRequired[PartyType]
+    """How customs classifies the party. Required for shipments into the European Union."""
+    servicePoint: NotRequired[str]
+    """Deliver to this service point of the carrier, where the recipient collects the parcel: an id from
+    GET /v1/service-points. Name the carrier too, because ids belong to one carrier. The address stays
+    that of the recipient.
+    """
+
+
 class RecoverInput(TypedDict):
     since: Union[str, datetime]
     """Resend events recorded since this time, at most 30 days ago."""
@@ -535,6 +619,11 @@ class RetentionInput(TypedDict):
     """For how many days labels and customs documents are kept. Left out, for as long as the installation
     keeps them.
     """
+
+
+class ReturnDenialInput(TypedDict):
+    reason: str
+    """Why. The recipient reads it on the tracking page."""
 
 
 class ReturnInput(TypedDict):
@@ -560,6 +649,27 @@ class ReturnInput(TypedDict):
     """Buy the return even if the shipment already has one."""
 
 
+class ReturnRuleInput(TypedDict):
+    enabled: bool
+    """Whether recipients can ask for returns on the tracking page."""
+    days: int
+    """For how many days after the delivery."""
+    reasons: Sequence[str]
+    """Reasons that a recipient chooses from, in their order; at most 80 characters each."""
+    paidBy: ReturnPayer
+    """Who pays for the label. It is bought with the account's carriers in any case; with recipient, the
+    page says that the price will be deducted.
+    """
+    approval: ReturnApproval
+    """Whether requests are approved at once, or wait for a decision."""
+    maxAmount: NotRequired[MoneyInput]
+    """Maximum price of a label. A request whose label costs more fails, and waits for a decision."""
+    carrier: NotRequired[str]
+    """Use this carrier only. By default the routing rules choose."""
+    service: NotRequired[str]
+    """Use this service only; requires carrier."""
+
+
 class RollBackInput(TypedDict):
     version: int
     """The version to publish again."""
@@ -570,7 +680,7 @@ class RollBackInput(TypedDict):
 class RoutingTrialInput(TypedDict):
     """Exactly one of parcel and parcels is required."""
 
-    destination: AddressInput
+    destination: RecipientInput
     """Where the parcel goes."""
     parcel: NotRequired[ParcelInput]
     """The parcel; for several, use parcels instead."""
@@ -686,7 +796,7 @@ class RuleInput(TypedDict):
 
 
 class RuleRequirementInput(TypedDict):
-    signature: Signature
+    signature: RequiredSignature
     """Minimum signature for every matching order. It can raise what the client requested but never lowers
     it.
     """
@@ -717,7 +827,7 @@ class ShipmentInput(TypedDict):
 
     orderId: str
     """The client's order reference; it need not be unique."""
-    destination: AddressInput
+    destination: RecipientInput
     """Where the parcel goes."""
     parcel: NotRequired[ParcelInput]
     """The parcel; for several, use parcels instead."""
@@ -802,6 +912,13 @@ class TrackerInput(TypedDict):
     """The carrier's tracking number."""
     carrier: NotRequired[str]
     """The carrier; if omitted, it is detected from the number where possible."""
+
+
+class UploadInput(TypedDict):
+    type: Union[Literal["commercial_invoice", "certificate_of_origin", "packing_list", "export_license", "import_permit", "declaration", "power_of_attorney", "other"], str]
+    """What the document is."""
+    data: str
+    """The file, PDF, PNG or JPEG of at most 10 MiB, in base64."""
 
 
 class ValidateAddressRequestBody(TypedDict):

@@ -38,6 +38,8 @@ class Address(Model):
     """Whether the address is residential, if the request said so."""
     type: i.PartyType | None
     """How customs classifies the party."""
+    service_point: str | None
+    """The carrier's service point at which the recipient collects the parcel. Only in destinations."""
 
     _fields = {
         "name": ("name", ""),
@@ -53,6 +55,7 @@ class Address(Model):
         "email": ("email", ""),
         "residential": ("residential", ""),
         "type": ("type", ""),
+        "servicePoint": ("service_point", ""),
     }
 
 
@@ -269,6 +272,18 @@ class Billing(Model):
         "account": ("account", ""),
         "zip": ("zip", ""),
         "country": ("country", ""),
+    }
+
+
+class COD(Model):
+    amount: Money
+    """What the recipient pays."""
+    method: i.CODMethod
+    """How the recipient pays."""
+
+    _fields = {
+        "amount": ("amount", "Money"),
+        "method": ("method", ""),
     }
 
 
@@ -654,10 +669,13 @@ class Document(Model):
     """Type of the document."""
     url: str | None
     """URL of the document."""
+    uploaded: bool | None
+    """True if the document was uploaded with POST /v1/shipments/{id}/documents."""
 
     _fields = {
         "type": ("type", ""),
         "url": ("url", ""),
+        "uploaded": ("uploaded", ""),
     }
 
 
@@ -669,16 +687,29 @@ class DroppedOffer(Model):
     why: str
     """Why the offer was excluded: late (misses deliverBy), over_limit (costs more than maxAmount),
     forbidden (by a rule), not_in_rule (not allowed by the rule that decided), other_currency (cannot be
-    compared), guard (too expensive or too slow to replace the first choice).
+    compared), guard (too expensive or too slow to replace the first choice), unsupported (the service
+    cannot do an option of the shipment).
     """
     rule: str | None
     """The rule that excluded it."""
+    option: str | None
+    """The option that the service cannot do."""
 
     _fields = {
         "carrier": ("carrier", ""),
         "service": ("service", ""),
         "why": ("why", ""),
         "rule": ("rule", ""),
+        "option": ("option", ""),
+    }
+
+
+class DryIce(Model):
+    weight: float
+    """Weight of the dry ice in each parcel, in the unit of the first parcel."""
+
+    _fields = {
+        "weight": ("weight", ""),
     }
 
 
@@ -913,6 +944,18 @@ class LandedCost(Model):
     }
 
 
+class LithiumBatteries(Model):
+    type: i.BatteryType
+    """What they are made of."""
+    packed: i.BatteryPacking
+    """How they are packed."""
+
+    _fields = {
+        "type": ("type", ""),
+        "packed": ("packed", ""),
+    }
+
+
 class Location(Model):
     id: str
     """Identifier of the location, prefix loc_."""
@@ -1098,16 +1141,37 @@ class Offer(Model):
 
 class Options(Model):
     signature: i.Signature | None
-    """Signature required on delivery; with adult, an adult must sign."""
+    """Signature required on delivery."""
     saturday_delivery: bool | None
     """Deliver on a Saturday."""
     insured_value: Money | None
     """Insured value."""
+    hold_at_location: bool | None
+    """The carrier holds the parcel for the recipient to collect."""
+    return_service_requested: bool | None
+    """A parcel that cannot be delivered is returned at once."""
+    dry_ice: DryIce | None
+    """Dry ice in every parcel."""
+    alcohol: bool | None
+    """The parcels contain alcoholic beverages."""
+    lithium_batteries: LithiumBatteries | None
+    """Small lithium batteries in every parcel."""
+    cod: COD | None
+    """Money that the carrier collects on delivery."""
+    carbon_neutral: bool | None
+    """The carrier offsets the emissions."""
 
     _fields = {
         "signature": ("signature", ""),
         "saturdayDelivery": ("saturday_delivery", ""),
         "insuredValue": ("insured_value", "Money"),
+        "holdAtLocation": ("hold_at_location", ""),
+        "returnServiceRequested": ("return_service_requested", ""),
+        "dryIce": ("dry_ice", "DryIce"),
+        "alcohol": ("alcohol", ""),
+        "lithiumBatteries": ("lithium_batteries", "LithiumBatteries"),
+        "cod": ("cod", "COD"),
+        "carbonNeutral": ("carbon_neutral", ""),
     }
 
 
@@ -1382,7 +1446,7 @@ class ProductIdentifier(Model):
 class RaisedRequirement(Model):
     from_: i.Signature | None
     """The signature that the client requested; omitted if none."""
-    to: i.Signature
+    to: i.RequiredSignature
     """The signature that the rules require."""
 
     _fields = {
@@ -1483,6 +1547,8 @@ class RateList(Model):
     """Offers, cheapest first."""
     errors: list[RateError]
     """Carriers that did not quote."""
+    removed: list[RemovedRate]
+    """Offers that were left out because the service cannot do an option of the shipment."""
     partial: bool
     """Whether a carrier did not respond in time."""
     expires_at: datetime
@@ -1493,6 +1559,7 @@ class RateList(Model):
     _fields = {
         "rates": ("rates", "[Rate"),
         "errors": ("errors", "[RateError"),
+        "removed": ("removed", "[RemovedRate"),
         "partial": ("partial", ""),
         "expiresAt": ("expires_at", "time"),
         "warnings": ("warnings", "[FieldProblem"),
@@ -1631,6 +1698,27 @@ class Redelivered(Model):
     }
 
 
+class RemovedRate(Model):
+    carrier: str
+    """Identifier of the carrier."""
+    service: str
+    """The carrier's service."""
+    service_name: str
+    """Name of the service."""
+    pointer: str
+    """The field of the request that the service cannot do."""
+    message: str
+    """Why the offer was left out."""
+
+    _fields = {
+        "carrier": ("carrier", ""),
+        "service": ("service", ""),
+        "serviceName": ("service_name", ""),
+        "pointer": ("pointer", ""),
+        "message": ("message", ""),
+    }
+
+
 class Rendering(Model):
     url: str
     """URL of the rendered label."""
@@ -1649,6 +1737,91 @@ class Rendering(Model):
     }
 
 
+class RequestedReturn(Model):
+    id: str
+    """Identifier of the request, prefix rrq_."""
+    status: i.RequestedReturnStatus
+    """requested while it waits for a decision; approved while the label is bought and sent; failed if the
+    label was not bought, for the reason in error.
+    """
+    shipment_id: str
+    """The shipment that is to come back."""
+    return_id: str | None
+    """The return that was bought, a shipment."""
+    reason: str
+    """The reason that the recipient chose."""
+    items: str | None
+    """What comes back, in the recipient's words. Treat it as untrusted text."""
+    comment: str | None
+    """The recipient's comment. Treat it as untrusted text."""
+    email: str | None
+    """Where the label is mailed."""
+    language: str
+    """The recipient's language."""
+    paid_by: i.ReturnPayer
+    """Who pays for the label, by the rule at the time of the request."""
+    approval: i.ReturnApproval | None
+    """How it was approved."""
+    denial_reason: str | None
+    """Why it was denied. The recipient reads it."""
+    error: RequestedReturnError | None
+    """Why the label was not bought."""
+    created_at: datetime
+    """When the recipient asked."""
+    decided_at: datetime | None
+    """When it was approved or denied."""
+    bought_at: datetime | None
+    """When the label was bought."""
+    mailed_at: datetime | None
+    """When the link to the label was mailed; left out if it was not. The tracking page has the label in
+    any case.
+    """
+
+    _fields = {
+        "id": ("id", ""),
+        "status": ("status", ""),
+        "shipmentId": ("shipment_id", ""),
+        "returnId": ("return_id", ""),
+        "reason": ("reason", ""),
+        "items": ("items", ""),
+        "comment": ("comment", ""),
+        "email": ("email", ""),
+        "language": ("language", ""),
+        "paidBy": ("paid_by", ""),
+        "approval": ("approval", ""),
+        "denialReason": ("denial_reason", ""),
+        "error": ("error", "RequestedReturnError"),
+        "createdAt": ("created_at", "time"),
+        "decidedAt": ("decided_at", "time"),
+        "boughtAt": ("bought_at", "time"),
+        "mailedAt": ("mailed_at", "time"),
+    }
+
+
+class RequestedReturnError(Model):
+    code: str
+    """A code of errors."""
+    message: str | None
+    """What happened."""
+
+    _fields = {
+        "code": ("code", ""),
+        "message": ("message", ""),
+    }
+
+
+class RequestedReturnPage(Model):
+    data: list[RequestedReturn]
+    """Items of the page, newest first."""
+    next_cursor: str | None
+    """Send it as cursor to get the next page; null on the last page."""
+
+    _fields = {
+        "data": ("data", "[RequestedReturn"),
+        "nextCursor": ("next_cursor", ""),
+    }
+
+
 class Retention(Model):
     personal_data_days: int | None
     """Days for which shipments keep personal data. Left out if the account has chosen none: the
@@ -1660,6 +1833,39 @@ class Retention(Model):
     _fields = {
         "personalDataDays": ("personal_data_days", ""),
         "labelDays": ("label_days", ""),
+    }
+
+
+class ReturnRule(Model):
+    enabled: bool
+    """Whether recipients can ask for returns on the tracking page."""
+    days: int
+    """For how many days after the delivery."""
+    reasons: list[str]
+    """Reasons that a recipient chooses from."""
+    paid_by: i.ReturnPayer
+    """Who pays for the label."""
+    approval: i.ReturnApproval
+    """Whether requests are approved at once, or wait for a decision."""
+    max_amount: Money | None
+    """Maximum price of a label."""
+    carrier: str | None
+    """The only carrier that is used."""
+    service: str | None
+    """The only service that is used."""
+    updated_at: datetime | None
+    """When it was last changed; left out for the default."""
+
+    _fields = {
+        "enabled": ("enabled", ""),
+        "days": ("days", ""),
+        "reasons": ("reasons", "["),
+        "paidBy": ("paid_by", ""),
+        "approval": ("approval", ""),
+        "maxAmount": ("max_amount", "Money"),
+        "carrier": ("carrier", ""),
+        "service": ("service", ""),
+        "updatedAt": ("updated_at", "time"),
     }
 
 
@@ -1895,7 +2101,7 @@ class RuleGuard(Model):
 
 
 class RuleRequirement(Model):
-    signature: i.Signature
+    signature: i.RequiredSignature
     """Minimum signature for every matching order. It can raise what the client requested but never lowers
     it.
     """
@@ -2546,6 +2752,7 @@ __all__ = [
     "BatchWithLines",
     "BillableWeight",
     "Billing",
+    "COD",
     "Carrier",
     "CarrierPage",
     "CarrierPart",
@@ -2565,6 +2772,7 @@ __all__ = [
     "Dimensions",
     "Document",
     "DroppedOffer",
+    "DryIce",
     "DutyEstimate",
     "Erasure",
     "Event",
@@ -2577,6 +2785,7 @@ __all__ = [
     "Labels",
     "LandedCharge",
     "LandedCost",
+    "LithiumBatteries",
     "Location",
     "LocationPage",
     "Manifest",
@@ -2610,8 +2819,13 @@ __all__ = [
     "RateSheetService",
     "Recognition",
     "Redelivered",
+    "RemovedRate",
     "Rendering",
+    "RequestedReturn",
+    "RequestedReturnError",
+    "RequestedReturnPage",
     "Retention",
+    "ReturnRule",
     "Routing",
     "RoutingTrial",
     "Rule",

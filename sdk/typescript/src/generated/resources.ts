@@ -43,6 +43,15 @@ export interface GetLabelParams {
   dpi?: t.LabelResolution | undefined
 }
 
+export interface ListReturnRequestsParams {
+  /** Maximum number of items to return. */
+  limit?: number | undefined
+  /** nextCursor of the previous page. */
+  cursor?: string | undefined
+  /** Only requests with this status. */
+  status?: t.RequestedReturnStatus | undefined
+}
+
 export interface ListServicePointsParams {
   /** ISO 3166-1 alpha-2 code, in upper or lower case. */
   country: string
@@ -275,6 +284,16 @@ export class LabelsResource {
   }
 
   /**
+   * Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice
+   * of your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of
+   * them. They are listed in `documents` after those of the carrier, are returned by the URL there,
+   * and are kept and erased with the label. Waybill does not send them to the carrier.
+   */
+  uploadDocument(id: string, body: t.UploadInput, options: CallOptions = {}): Promise<t.Document> {
+    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/documents`, body, keyed: true }, options)
+  }
+
+  /**
    * Returns one of the additional documents of a shipment, such as a commercial invoice. This is the
    * URL in `documents`.
    */
@@ -294,6 +313,66 @@ export class LabelsResource {
   get(id: string, params: GetLabelParams = {}, options: CallOptions = {}): Promise<Uint8Array> {
     const { format = 'pdf', ...query } = params
     return this.core.bytes({ method: 'GET', path: `/v1/labels/${encodeURIComponent(id)}.${format}`, query }, options)
+  }
+}
+
+export class ReturnRuleResource {
+  protected readonly core: Core
+
+  constructor(core: Core) {
+    this.core = core
+  }
+
+  /**
+   * Returns what the account allows recipients who want to send a parcel back. Live and test mode
+   * have separate rules.
+   */
+  get(options: CallOptions = {}): Promise<t.ReturnRule> {
+    return this.core.json({ method: 'GET', path: '/v1/return-rule' }, options)
+  }
+
+  /**
+   * Replaces the rule. While it is enabled, the tracking page of a delivered parcel has a form on
+   * which the recipient asks for a return. Requests that exist keep the terms that they were made
+   * under.
+   *
+   * With `approval: automatic`, labels are bought as soon as recipients ask. They count against the
+   * daily limit of the key that saved the rule.
+   */
+  update(body: t.ReturnRuleInput, options: CallOptions = {}): Promise<t.ReturnRule> {
+    return this.core.json({ method: 'PUT', path: '/v1/return-rule', body }, options)
+  }
+}
+
+export class ReturnRequestsResource {
+  protected readonly core: Core
+
+  constructor(core: Core) {
+    this.core = core
+  }
+
+  /** Lists the returns that recipients asked for, newest first. */
+  list(params: ListReturnRequestsParams = {}, options: CallOptions = {}): Pages<t.RequestedReturn> {
+    return new Pages(this.core, { method: 'GET', path: '/v1/return-requests', query: { ...params } }, options, { cursor: 'cursor', items: 'data' })
+  }
+
+  /** Returns a return request. */
+  get(id: string, options: CallOptions = {}): Promise<t.RequestedReturn> {
+    return this.core.json({ method: 'GET', path: `/v1/return-requests/${encodeURIComponent(id)}` }, options)
+  }
+
+  /**
+   * Approves a return request, also one that was denied or has failed. The label is bought in the
+   * background as a return of the shipment, once for each approval, and its link is mailed to the
+   * recipient. It counts against the daily limit of the key.
+   */
+  approve(id: string, options: CallOptions = {}): Promise<t.RequestedReturn> {
+    return this.core.json({ method: 'POST', path: `/v1/return-requests/${encodeURIComponent(id)}/approve`, keyed: true }, options)
+  }
+
+  /** Denies a return request. The recipient reads the reason on the tracking page. */
+  deny(id: string, body: t.ReturnDenialInput, options: CallOptions = {}): Promise<t.RequestedReturn> {
+    return this.core.json({ method: 'POST', path: `/v1/return-requests/${encodeURIComponent(id)}/deny`, body, keyed: true }, options)
   }
 }
 
@@ -967,6 +1046,8 @@ export class Resources {
   readonly rates: RatesResource
   readonly shipments: ShipmentsResource
   readonly labels: LabelsResource
+  readonly returnRule: ReturnRuleResource
+  readonly returnRequests: ReturnRequestsResource
   readonly servicePoints: ServicePointsResource
   readonly landedCost: LandedCostResource
   readonly batches: BatchesResource
@@ -991,6 +1072,8 @@ export class Resources {
     this.rates = new RatesResource(core)
     this.shipments = new ShipmentsResource(core)
     this.labels = new LabelsResource(core)
+    this.returnRule = new ReturnRuleResource(core)
+    this.returnRequests = new ReturnRequestsResource(core)
     this.servicePoints = new ServicePointsResource(core)
     this.landedCost = new LandedCostResource(core)
     this.batches = new BatchesResource(core)

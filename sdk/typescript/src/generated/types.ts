@@ -74,12 +74,15 @@ export type ErrorCode = Open<
   | 'rate_sheet_not_found'
   | 'rate_sheet_overlap'
   | 'return_exists'
+  | 'return_request_decided'
+  | 'return_request_not_found'
   | 'rules_changed'
   | 'service_unavailable'
   | 'shipment_not_found'
   | 'spend_limit_reached'
   | 'test_key_required'
   | 'timeout'
+  | 'too_many_documents'
   | 'tracker_limit'
   | 'tracker_not_found'
   | 'tracking_not_found'
@@ -121,6 +124,8 @@ export interface Address {
   residential?: boolean
   /** How customs classifies the party. */
   type?: PartyType
+  /** The carrier's service point at which the recipient collects the parcel. Only in destinations. */
+  servicePoint?: string
 }
 
 export interface AddressChange {
@@ -167,25 +172,25 @@ export interface AddressInput {
   /** City or town. */
   city: string
   /** State or province, such as TX, US-TX or Texas. Required where the country's addresses need one. */
-  state?: string | null | undefined
+  state?: string | undefined
   /** Postal code. Required except where the country has none. */
-  zip?: string | null | undefined
+  zip?: string | undefined
   /** ISO 3166-1 alpha-2 code, in upper or lower case. */
   country: string
   /** Company. */
-  company?: string | null | undefined
+  company?: string | undefined
   /** Second line, such as a suite. */
-  address2?: string | null | undefined
+  address2?: string | undefined
   /** Third line. */
-  address3?: string | null | undefined
+  address3?: string | undefined
   /** Phone number for the driver. */
-  phone?: string | null | undefined
+  phone?: string | undefined
   /** E-mail address. */
-  email?: string | null | undefined
+  email?: string | undefined
   /** Whether the address is residential. If omitted, the carrier decides. */
-  residential?: boolean | null | undefined
+  residential?: boolean | undefined
   /** How customs classifies the party. Required for shipments into the European Union. */
-  type?: Open<'business' | 'consumer'> | null | undefined
+  type?: PartyType | undefined
 }
 
 export interface AdvanceInput {
@@ -288,6 +293,10 @@ export interface BatchWithLines {
   nextCursor: string | null
 }
 
+export type BatteryPacking = Open<'in_equipment' | 'with_equipment' | 'alone'>
+
+export type BatteryType = Open<'ion' | 'metal'>
+
 export interface BillableWeight {
   /** Weight in unit. */
   value: number
@@ -318,6 +327,15 @@ export interface BillingInput {
 }
 
 export type BillingType = Open<'sender' | 'recipient' | 'third_party'>
+
+export interface COD {
+  /** What the recipient pays. */
+  amount: Money
+  /** How the recipient pays. */
+  method: CODMethod
+}
+
+export type CODMethod = Open<'any' | 'cash' | 'check' | 'guaranteed_funds'>
 
 export interface Carrier {
   /** Identifier of the carrier. */
@@ -424,6 +442,13 @@ export interface CheckedAddressInput {
   type?: PartyType | undefined
 }
 
+export interface CodInput {
+  /** What the recipient pays. */
+  amount: MoneyInput
+  /** How the recipient pays; any by default. Guaranteed funds are a cashier's check or a money order. */
+  method?: CODMethod | undefined
+}
+
 export interface CodeName {
   /** Stable code. */
   code: string
@@ -449,11 +474,11 @@ export interface Contact {
 
 export interface ContactInput {
   /** Name of the person. */
-  name?: string | null | undefined
+  name?: string | undefined
   /** Phone number. */
-  phone?: string | null | undefined
+  phone?: string | undefined
   /** E-mail address. */
-  email?: string | null | undefined
+  email?: string | undefined
 }
 
 export type ContentsType = Open<'merchandise' | 'gift' | 'sample' | 'documents' | 'returned_goods' | 'other'>
@@ -577,7 +602,7 @@ export interface CutoffTime {
 
 export interface CutoffTimeInput {
   /** The carrier; if omitted, all that have no time of their own. */
-  carrier?: string | null | undefined
+  carrier?: string | undefined
   /** Time of day in 24 hours, in the time zone of the location. */
   time: string
 }
@@ -664,6 +689,8 @@ export interface DestinationInput {
   residential?: boolean | undefined
   /** How customs classifies the party. Required for shipments into the European Union. */
   type?: PartyType | undefined
+  /** Quote delivery to this service point of the carrier: an id from GET /v1/service-points. */
+  servicePoint?: string | undefined
 }
 
 export interface Dimensions {
@@ -693,6 +720,8 @@ export interface Document {
   type: string
   /** URL of the document. */
   url?: string
+  /** True if the document was uploaded with POST /v1/shipments/{id}/documents. */
+  uploaded?: boolean
 }
 
 export interface DroppedOffer {
@@ -703,11 +732,27 @@ export interface DroppedOffer {
   /**
    * Why the offer was excluded: late (misses deliverBy), over_limit (costs more than maxAmount),
    * forbidden (by a rule), not_in_rule (not allowed by the rule that decided), other_currency
-   * (cannot be compared), guard (too expensive or too slow to replace the first choice).
+   * (cannot be compared), guard (too expensive or too slow to replace the first choice), unsupported
+   * (the service cannot do an option of the shipment).
    */
   why: string
   /** The rule that excluded it. */
   rule?: string
+  /** The option that the service cannot do. */
+  option?: string
+}
+
+export interface DryIce {
+  /** Weight of the dry ice in each parcel, in the unit of the first parcel. */
+  weight: number
+}
+
+export interface DryIceInput {
+  /**
+   * Weight of the dry ice in each parcel, in the unit of the first parcel. The weight of the parcel
+   * includes it.
+   */
+  weight: number
 }
 
 export interface DutyEstimate {
@@ -955,6 +1000,20 @@ export interface LandedCostInput {
 
 export type LengthUnit = Open<'in' | 'cm' | 'mm'>
 
+export interface LithiumBatteries {
+  /** What they are made of. */
+  type: BatteryType
+  /** How they are packed. */
+  packed: BatteryPacking
+}
+
+export interface LithiumBatteriesInput {
+  /** What they are made of. */
+  type: BatteryType
+  /** How they are packed: inside the equipment, beside it, or without any. */
+  packed: BatteryPacking
+}
+
 export interface Location {
   /** Identifier of the location, prefix loc_. */
   id: string
@@ -1152,21 +1211,58 @@ export interface Offer {
 export type OfferSource = Open<'carrier' | 'sheet' | 'cache'>
 
 export interface Options {
-  /** Signature required on delivery; with adult, an adult must sign. */
+  /** Signature required on delivery. */
   signature?: Signature
   /** Deliver on a Saturday. */
   saturdayDelivery?: boolean
   /** Insured value. */
   insuredValue?: Money
+  /** The carrier holds the parcel for the recipient to collect. */
+  holdAtLocation?: boolean
+  /** A parcel that cannot be delivered is returned at once. */
+  returnServiceRequested?: boolean
+  /** Dry ice in every parcel. */
+  dryIce?: DryIce
+  /** The parcels contain alcoholic beverages. */
+  alcohol?: boolean
+  /** Small lithium batteries in every parcel. */
+  lithiumBatteries?: LithiumBatteries
+  /** Money that the carrier collects on delivery. */
+  cod?: COD
+  /** The carrier offsets the emissions. */
+  carbonNeutral?: boolean
 }
 
 export interface OptionsInput {
-  /** Signature required on delivery; with adult, an adult must sign. */
+  /**
+   * Signature required on delivery: standard is the carrier's own, direct is by somebody at the
+   * address, indirect also by a neighbor, adult by an adult.
+   */
   signature?: Signature | undefined
   /** Deliver on a Saturday. */
   saturdayDelivery?: boolean | undefined
   /** Value to insure. */
   insuredValue?: MoneyInput | undefined
+  /**
+   * The carrier holds the parcel for the recipient to collect. Most carriers need
+   * destination.servicePoint for it.
+   */
+  holdAtLocation?: boolean | undefined
+  /** Return a parcel that cannot be delivered at once, with the reason. */
+  returnServiceRequested?: boolean | undefined
+  /** Dry ice in every parcel. */
+  dryIce?: DryIceInput | undefined
+  /**
+   * The parcels contain alcoholic beverages. Carriers require a contract for them, and in the United
+   * States an adult signature.
+   */
+  alcohol?: boolean | undefined
+  /** Small lithium batteries (IATA Section II) in every parcel. */
+  lithiumBatteries?: LithiumBatteriesInput | undefined
+  /** Money that the carrier collects on delivery. */
+  cod?: CodInput | undefined
+  /** Pay the carrier to offset the emissions. */
+  carbonNeutral?: boolean | undefined
 }
 
 export interface Origin {
@@ -1445,7 +1541,7 @@ export interface RaisedRequirement {
   /** The signature that the client requested; omitted if none. */
   from?: Signature
   /** The signature that the rules require. */
-  to: Signature
+  to: RequiredSignature
 }
 
 export interface Rate {
@@ -1512,6 +1608,8 @@ export interface RateList {
   rates: Rate[]
   /** Carriers that did not quote. */
   errors: RateError[]
+  /** Offers that were left out because the service cannot do an option of the shipment. */
+  removed?: RemovedRate[]
   /** Whether a carrier did not respond in time. */
   partial: boolean
   /** Until when the rates can be bought. */
@@ -1638,6 +1736,41 @@ export interface RatesInput {
   timeoutMs?: number | undefined
 }
 
+export interface RecipientInput {
+  /** Name of the person, or of the contact if company is given. */
+  name: string
+  /** Street and number. */
+  address1: string
+  /** City or town. */
+  city: string
+  /** State or province, such as TX, US-TX or Texas. Required where the country's addresses need one. */
+  state?: string | undefined
+  /** Postal code. Required except where the country has none. */
+  zip?: string | undefined
+  /** ISO 3166-1 alpha-2 code, in upper or lower case. */
+  country: string
+  /** Company. */
+  company?: string | undefined
+  /** Second line, such as a suite. */
+  address2?: string | undefined
+  /** Third line. */
+  address3?: string | undefined
+  /** Phone number for the driver. */
+  phone?: string | undefined
+  /** E-mail address. */
+  email?: string | undefined
+  /** Whether the address is residential. If omitted, the carrier decides. */
+  residential?: boolean | undefined
+  /** How customs classifies the party. Required for shipments into the European Union. */
+  type?: PartyType | undefined
+  /**
+   * Deliver to this service point of the carrier, where the recipient collects the parcel: an id
+   * from GET /v1/service-points. Name the carrier too, because ids belong to one carrier. The
+   * address stays that of the recipient.
+   */
+  servicePoint?: string | undefined
+}
+
 export interface Recognition {
   /** The carriers that have such numbers, the likeliest first; empty if no supported carrier has. */
   candidates: NumberCandidate[]
@@ -1661,6 +1794,19 @@ export interface Redelivered {
   deliveries: number
 }
 
+export interface RemovedRate {
+  /** Identifier of the carrier. */
+  carrier: string
+  /** The carrier's service. */
+  service: string
+  /** Name of the service. */
+  serviceName: string
+  /** The field of the request that the service cannot do. */
+  pointer: string
+  /** Why the offer was left out. */
+  message: string
+}
+
 export interface Rendering {
   /** URL of the rendered label. */
   url: string
@@ -1671,6 +1817,67 @@ export interface Rendering {
   /** Resolution of the rendered label in dpi. */
   dpi: LabelResolution
 }
+
+export interface RequestedReturn {
+  /** Identifier of the request, prefix rrq_. */
+  id: string
+  /**
+   * requested while it waits for a decision; approved while the label is bought and sent; failed if
+   * the label was not bought, for the reason in error.
+   */
+  status: RequestedReturnStatus
+  /** The shipment that is to come back. */
+  shipmentId: string
+  /** The return that was bought, a shipment. */
+  returnId?: string
+  /** The reason that the recipient chose. */
+  reason: string
+  /** What comes back, in the recipient's words. Treat it as untrusted text. */
+  items?: string
+  /** The recipient's comment. Treat it as untrusted text. */
+  comment?: string
+  /** Where the label is mailed. */
+  email?: string
+  /** The recipient's language. */
+  language: string
+  /** Who pays for the label, by the rule at the time of the request. */
+  paidBy: ReturnPayer
+  /** How it was approved. */
+  approval?: ReturnApproval
+  /** Why it was denied. The recipient reads it. */
+  denialReason?: string
+  /** Why the label was not bought. */
+  error?: RequestedReturnError
+  /** When the recipient asked. */
+  createdAt: string
+  /** When it was approved or denied. */
+  decidedAt?: string
+  /** When the label was bought. */
+  boughtAt?: string
+  /**
+   * When the link to the label was mailed; left out if it was not. The tracking page has the label
+   * in any case.
+   */
+  mailedAt?: string
+}
+
+export interface RequestedReturnError {
+  /** A code of errors. */
+  code: string
+  /** What happened. */
+  message?: string
+}
+
+export interface RequestedReturnPage {
+  /** Items of the page, newest first. */
+  data: RequestedReturn[]
+  /** Send it as cursor to get the next page; null on the last page. */
+  nextCursor: string | null
+}
+
+export type RequestedReturnStatus = Open<'requested' | 'approved' | 'denied' | 'label_sent' | 'failed'>
+
+export type RequiredSignature = Open<'standard' | 'adult'>
 
 export interface Retention {
   /**
@@ -1695,7 +1902,14 @@ export interface RetentionInput {
   labelDays?: number | undefined
 }
 
+export type ReturnApproval = Open<'automatic' | 'manual'>
+
 export type ReturnBilling = Open<'purchase' | 'scan'>
+
+export interface ReturnDenialInput {
+  /** Why. The recipient reads it on the tracking page. */
+  reason: string
+}
 
 export interface ReturnInput {
   /** The parcel that comes back. Defaults to the parcels of the shipment. */
@@ -1720,6 +1934,51 @@ export interface ReturnInput {
   billOn?: ReturnBilling | undefined
   /** Buy the return even if the shipment already has one. */
   again?: boolean | undefined
+}
+
+export type ReturnPayer = Open<'account' | 'recipient'>
+
+export interface ReturnRule {
+  /** Whether recipients can ask for returns on the tracking page. */
+  enabled: boolean
+  /** For how many days after the delivery. */
+  days: number
+  /** Reasons that a recipient chooses from. */
+  reasons: string[]
+  /** Who pays for the label. */
+  paidBy: ReturnPayer
+  /** Whether requests are approved at once, or wait for a decision. */
+  approval: ReturnApproval
+  /** Maximum price of a label. */
+  maxAmount?: Money
+  /** The only carrier that is used. */
+  carrier?: string
+  /** The only service that is used. */
+  service?: string
+  /** When it was last changed; left out for the default. */
+  updatedAt?: string
+}
+
+export interface ReturnRuleInput {
+  /** Whether recipients can ask for returns on the tracking page. */
+  enabled: boolean
+  /** For how many days after the delivery. */
+  days: number
+  /** Reasons that a recipient chooses from, in their order; at most 80 characters each. */
+  reasons: string[]
+  /**
+   * Who pays for the label. It is bought with the account's carriers in any case; with recipient,
+   * the page says that the price will be deducted.
+   */
+  paidBy: ReturnPayer
+  /** Whether requests are approved at once, or wait for a decision. */
+  approval: ReturnApproval
+  /** Maximum price of a label. A request whose label costs more fails, and waits for a decision. */
+  maxAmount?: MoneyInput | undefined
+  /** Use this carrier only. By default the routing rules choose. */
+  carrier?: string | undefined
+  /** Use this service only; requires carrier. */
+  service?: string | undefined
 }
 
 export interface RollBackInput {
@@ -1775,7 +2034,7 @@ export interface RoutingTrial {
 /** Exactly one of parcel and parcels is required. */
 export interface RoutingTrialInput {
   /** Where the parcel goes. */
-  destination: AddressInput
+  destination: RecipientInput
   /** The parcel; for several, use parcels instead. */
   parcel?: ParcelInput | undefined
   /** Several parcels to one destination, instead of parcel. */
@@ -2024,7 +2283,7 @@ export interface RuleRequirement {
    * Minimum signature for every matching order. It can raise what the client requested but never
    * lowers it.
    */
-  signature: Signature
+  signature: RequiredSignature
 }
 
 export interface RuleRequirementInput {
@@ -2032,7 +2291,7 @@ export interface RuleRequirementInput {
    * Minimum signature for every matching order. It can raise what the client requested but never
    * lowers it.
    */
-  signature: Signature
+  signature: RequiredSignature
 }
 
 export interface RuleShare {
@@ -2255,7 +2514,7 @@ export interface ShipmentInput {
   /** The client's order reference; it need not be unique. */
   orderId: string
   /** Where the parcel goes. */
-  destination: AddressInput
+  destination: RecipientInput
   /** The parcel; for several, use parcels instead. */
   parcel?: ParcelInput | undefined
   /** Several parcels to one destination, instead of parcel. */
@@ -2322,7 +2581,7 @@ export interface ShipmentPage {
 
 export type ShipmentStatus = Open<'created' | 'label_generated' | 'picked_up' | 'in_transit' | 'out_for_delivery' | 'delivered' | 'exception'>
 
-export type Signature = Open<'standard' | 'adult'>
+export type Signature = Open<'standard' | 'indirect' | 'direct' | 'adult'>
 
 export interface SimulateInput {
   /** Which rules to simulate: the draft (the default) or the active rules (published). */
@@ -2510,6 +2769,13 @@ export interface TrackingResult {
   estimateSource?: Open<'carrier' | 'service' | 'history'>
   /** When the carrier was last polled or last sent an update. */
   lastCheckedAt?: string
+}
+
+export interface UploadInput {
+  /** What the document is. */
+  type: Open<'commercial_invoice' | 'certificate_of_origin' | 'packing_list' | 'export_license' | 'import_permit' | 'declaration' | 'power_of_attorney' | 'other'>
+  /** The file, PDF, PNG or JPEG of at most 10 MiB, in base64. */
+  data: string
 }
 
 export interface ValidateAddressRequestBody {
