@@ -2,10 +2,10 @@
 customer before."""
 
 from waybill import ValidationError, Waybill
-from waybill.inputs import AddressInput, ParcelInput
+from waybill.inputs import ParcelInput, RecipientInput
 
 waybill = Waybill()
-destination: AddressInput = {
+destination: RecipientInput = {
     "name": "Ada Lovelace",
     "address1": "500 Main St",
     "city": "Austin",
