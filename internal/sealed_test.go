@@ -108,6 +108,7 @@ var byteColumns = map[string]string{
 	"exports.subject_hash":           "a keyed hash",
 	"account_logos.image":            "a picture",
 	"pickups.place_hash":             "a hash",
+	"column_mappings.header_hash":    "a hash",
 	"manifest_documents.data":        "a form of the carrier",
 	"api_keys.key_hash":              "a hash",
 	"audit_anchors.hash":             "a hash",

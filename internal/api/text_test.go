@@ -71,6 +71,9 @@ func TestEveryTextOfEveryBodyIsBounded(t *testing.T) {
 				continue // its text may be longer
 			}
 			replaceTexts(t, example, example, "", text, nil, func(pointer string, body []byte) {
+				if operation.ID == "uploadDocument" && pointer == "/data" && code == "too_long" {
+					return // a file may be longer
+				}
 				tried++
 				w := sendVouched(h, operation.Method, path, string(body))
 				var problem httpkit.Problem

@@ -74,7 +74,7 @@ func TestAShippingDayFromTheTerminal(t *testing.T) {
 		t.Errorf("the form is %.20q, %v", file, err)
 	}
 	run(manifest[1], "manifest", "list")
-	run(`"id": "loc_`, "api", "POST", "/v1/locations", "-d", `{"name":"Reno","address":{"name":"Acme","address1":"1 Commerce Way","city":"Reno","state":"NV","zip":"89502","country":"US"},"cutoffTimes":[{"time":"17:00"}]}`)
+	run(`"id":"loc_`, "api", "POST", "/v1/locations", "-d", `{"name":"Reno","address":{"name":"Acme","address1":"1 Commerce Way","city":"Reno","state":"NV","zip":"89502","country":"US"},"cutoffTimes":[{"time":"17:00"}]}`)
 	run(`(?m)^loc_\w+ +Reno +Reno +17:00`, "locations")
 	run(`"city": "Reno"`, "ship", "-f", order, "--order-id", "T-1002", "--location", "reno", "--json")
 	run(`(?m)^ups +\S+ +`, "points", "--country", "US", "--zip", "94105", "--carrier", "ups")

@@ -75,6 +75,11 @@ var placeExamples = []example{
 		from("US", "NJ", "Newark", "07102"), from("US", "DE", "Newark", "19711"), "fedex home",
 	},
 	{
+		"The Reno warehouse has UPS only", `origin.location == "Reno warehouse"`,
+		`{"use": [{"carrier": "ups"}]}`,
+		fromLocation("Reno warehouse"), asUsual, "ups ground",
+	},
+	{
 		"Three digit zones", `destination.zip.substring(0, 3) in ["787", "786"]`,
 		`{"use": [{"carrier": "ups", "service": "ground"}]}`,
 		asUsual, to("US", "TX", "Dallas", "75201"), "ups ground",

@@ -75,6 +75,10 @@ func from(country, state, city, zip string) change {
 	})
 }
 
+func fromLocation(name string) change {
+	return order(func(o *ship.Order) { o.Location.Name = name })
+}
+
 func parcels(list ...ship.Parcel) change {
 	return order(func(o *ship.Order) { o.Parcels = list })
 }

@@ -22,10 +22,11 @@ var variableWords = map[string]string{
 	"destination.residential": "residential address",
 	"destination.company":     "destination company",
 
-	"origin.country": "origin country",
-	"origin.state":   "origin state",
-	"origin.city":    "origin city",
-	"origin.zip":     "origin postal code",
+	"origin.country":  "origin country",
+	"origin.location": "ship-from location",
+	"origin.state":    "origin state",
+	"origin.city":     "origin city",
+	"origin.zip":      "origin postal code",
 
 	"parcel.count":         "number of pieces",
 	"parcel.weightGrams":   "weight in grams",
