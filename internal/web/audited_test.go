@@ -267,7 +267,7 @@ func (b *auditBench) reviewSteps() []auditStep {
 		Account: b.owner,
 		Seller:  handover.Seller{Carrier: "ups"},
 		Parcels: 1,
-		Window:  ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(time.Second)},
+		Window:  ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(2 * time.Hour)},
 	})
 	b.must(err)
 	shipment := b.buy(b.owner, "77", people[0], 1)

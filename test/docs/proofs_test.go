@@ -99,8 +99,8 @@ var claims = []claim{
 	},
 	{
 		"... even if a statement forgets to ask for the tenant",
-		"the tests of the store and these walks, with the conditions on the tenant taken out of {{n .figures.TestProveRowSecurity.statements}} statements",
-		"0 rows of others: row-level security holds alone", "proof/security.json", "make prove WHAT=security SIZE=full",
+		"the conditions on the tenant taken out of {{n .figures.TestProveStatementsInTurn.statements}} statements in turn, each called by another tenant with the same ids; and the tests of the store and these walks, with those of {{n .figures.TestProveRowSecurity.statements}} statements taken out at once",
+		"{{n .figures.TestProveStatementsInTurn.rowsOfOthers}} statements returned or changed rows of others: row-level security holds alone", "proof/security.json", "make prove WHAT=security SIZE=full",
 	},
 	{
 		"An erased person is found nowhere",
