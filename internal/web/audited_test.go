@@ -254,7 +254,7 @@ func (b *auditBench) ruleSteps() []auditStep {
 		{"routing.rule_deleted", change("delete", "One")},
 		{"routing.draft_discarded", change("discard", "")},
 		{"routing.rolled_back", func() answered { return b.post("routing/versions/1") }},
-		{"rate_sheet.imported", func() answered { return b.importSheet("prices", "usps//", prices) }},
+		{"rate_sheet.imported", func() answered { return b.importSheet("prices", "ups//", prices) }},
 		{"rate_sheet.removed", func() answered { return b.post("rate-sheets/prices") }},
 	}
 }
