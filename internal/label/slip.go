@@ -195,8 +195,8 @@ func (w *slipWriter) writeItems() {
 	}
 
 	w.drawRule()
-	w.breakPage(2 * m.body)
-	w.y += lineHeight(m.body)
+	w.breakPage(3 * m.body)
+	w.y += lineHeight(m.body) + m.body
 	w.write(strconv.Itoa(total), m.left, w.quantityWidth(), m.body, true)
 	w.write("Total", m.left+w.quantityWidth()+20, 300, m.body, true)
 }
