@@ -53,7 +53,7 @@ const secretLimit = 4096
 func (c *cli) pluginSecret(f secretFlags) (string, error) {
 	switch {
 	case (f.text == "") == (f.file == ""):
-		return "", errors.New("the secret is required: --secret-file PATH, or --secret whsec_...")
+		return "", errors.New("the secret is required: pass --secret-file PATH or --secret SECRET")
 	case f.text != "":
 		return f.text, nil
 	case f.file != "-":

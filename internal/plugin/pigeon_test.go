@@ -146,7 +146,8 @@ func (p *pigeon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	var in pigeonRequest
-	status, answer := http.StatusOK, members{}
+	status := http.StatusOK
+	var answer members
 	path := strings.TrimPrefix(r.URL.Path, "/pigeons")
 	switch {
 	case json.Unmarshal(body, &in) != nil:

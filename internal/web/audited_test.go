@@ -261,7 +261,7 @@ func (b *auditBench) ruleSteps() []auditStep {
 
 // reviewSteps resolve a pickup and a manifest that need review.
 func (b *auditBench) reviewSteps() []auditStep {
-	ready := time.Now().AddDate(0, 0, 1)
+	ready := time.Now().UTC().Truncate(24 * time.Hour).Add(42 * time.Hour) // tomorrow morning in Nevada
 	pickup, err := b.web.Handover.BookPickup(b.Context(), handover.PickupInput{
 		Tenant:  b.tenant(),
 		Account: b.owner,

@@ -238,7 +238,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 	})
 	b.must(err)
 	ups := handover.Seller{Carrier: "ups"}
-	ready := time.Now().AddDate(0, 0, 1)
+	ready := time.Now().UTC().Truncate(24 * time.Hour).Add(42 * time.Hour) // tomorrow morning in Nevada
 	pickup, err := b.web.Handover.BookPickup(b.Context(), handover.PickupInput{
 		Tenant: t, Account: a, Seller: ups, Parcels: 1, Window: ship.TimeWindow{ReadyAt: ready, CloseAt: ready.Add(2 * time.Hour)},
 	})
