@@ -131,6 +131,17 @@ func (c *town) belongings() {
 		Address: client.Address{Name: "Northwind Warehouse", Address1: "1 Commerce Way", City: "Reno", State: "NV", Zip: "89502", Country: "US"},
 	})
 	c.must(err)
+	_, err = c.api.SetReturnRule(c.Context(), client.ReturnRule{
+		Enabled: true, Days: 30, Reasons: []string{"Wrong size", "Damaged or defective"}, PaidBy: "account", Approval: "manual",
+	})
+	c.must(err)
+	delivered, err := c.api.CreateShipment(c.Context(), client.ShipmentRequest{
+		OrderID: "N-return", Destination: recipients[2], Parcel: &client.Parcel{Weight: 2},
+	})
+	c.must(err)
+	c.post(http.MethodPost, "/v1/sandbox/shipments/"+delivered.ID+"/advance", `{"status":"delivered"}`)
+	c.extras = append(c.extras, c.public(c.home+"/shipments/"+delivered.ID)+"/return")
+
 	for _, box := range [][4]string{{"Small carton", "8", "6", "4"}, {"Shoe box", "13", "8", "5"}, {"Poster tube", "25", "4", "4"}} {
 		c.send(c.home+"/boxes", url.Values{"name": {box[0]}, "length": {box[1]}, "width": {box[2]}, "height": {box[3]}, "unit": {"in"}}, "", "", nil)
 	}

@@ -614,7 +614,7 @@ func cutoffCard(p form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: cutoffPrefix(i) + "time", Label: "Cut-off", Type: "time", Value: cutoff.Time, Optional: true, Wrong: p.wrongCutoff(i, "time")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: cutoffPrefix(i) + "time", Label: "Cut-off", Placeholder: "17:00", Value: cutoff.Time, Optional: true, Wrong: p.wrongCutoff(i, "time")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
