@@ -66,7 +66,7 @@ func (s Secret) Sign(header http.Header, id string, at time.Time, body []byte) {
 
 func (s Secret) mac(id, timestamp string, body []byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
-	io.WriteString(mac, id+"."+timestamp+".") // a hash takes everything
+	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	return mac.Sum(nil)
 }
