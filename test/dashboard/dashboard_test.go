@@ -189,8 +189,9 @@ func days(query string) string {
 }
 
 // outside are pages that only a link in a letter leads to, or nothing before
-// somebody asks for an export. Their cost does not grow with the shipments.
-var outside = []string{"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}"}
+// somebody asks for an export or the account allows returns. Their cost does not
+// grow with the shipments.
+var outside = []string{"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}", "/track/{token}/return"}
 
 // measure asks for a page again and again.
 func (s *stand) measure(page string, addresses []string) figures {
