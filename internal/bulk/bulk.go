@@ -141,7 +141,7 @@ func (s *Service) Plan(ctx context.Context, t ship.Tenant, kind string, ids []sh
 	return list, nil
 }
 
-// shipmentsByID returns those of the shipments that the client was told of.
+// shipmentsByID returns those of the shipments that were announced to the client.
 func (s *Service) shipmentsByID(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (map[ship.ShipmentID]ship.Shipment, error) {
 	list, err := s.Store.ShipmentsByID(ctx, t, ids)
 	if err != nil {

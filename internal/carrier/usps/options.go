@@ -28,7 +28,7 @@ func extras() carrier.Extras {
 }
 
 // lockerPrefix begins the ids of parcel lockers. USPS numbers them like post
-// offices, and wants to be told which of the two it is.
+// offices, and needs to know which of the two it is.
 const lockerPrefix = "locker-"
 
 // maxFacility is the length of a facility's number.
