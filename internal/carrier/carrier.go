@@ -16,7 +16,7 @@ import (
 type Deadlines struct {
 	Check, Rates, Buy, Find, Void, Track, CheckAddress time.Duration
 
-	Pickup, Manifest, Proof, Points, Duties time.Duration
+	Pickup, Manifest, Document, Proof, Points, Duties time.Duration
 
 	// BuyPiece is added to Buy for each further piece, up to BuyMost in all.
 	BuyPiece, BuyMost time.Duration
@@ -37,6 +37,7 @@ var defaultDeadlines = Deadlines{
 
 	Pickup:   30 * time.Second,
 	Manifest: 60 * time.Second,
+	Document: 60 * time.Second,
 	Proof:    20 * time.Second,
 	Points:   10 * time.Second,
 	Duties:   15 * time.Second,
@@ -53,6 +54,7 @@ func (d Deadlines) or(defaults Deadlines) Deadlines {
 	d.CheckAddress = cmp.Or(d.CheckAddress, defaults.CheckAddress)
 	d.Pickup = cmp.Or(d.Pickup, defaults.Pickup)
 	d.Manifest = cmp.Or(d.Manifest, defaults.Manifest)
+	d.Document = cmp.Or(d.Document, defaults.Document)
 	d.Proof = cmp.Or(d.Proof, defaults.Proof)
 	d.Points = cmp.Or(d.Points, defaults.Points)
 	d.Duties = cmp.Or(d.Duties, defaults.Duties)
@@ -126,6 +128,9 @@ func (c *Carrier) GoString() string { return c.String() }
 // Spec returns the carrier's description.
 func (c *Carrier) Spec() Spec { return c.spec }
 
+// TakesFrom reports whether parcels can be sent from the country.
+func (c *Carrier) TakesFrom(country string) bool { return c.spec.TakesFrom(country) }
+
 // Simulated reports whether the carrier is one of test mode's, which belong to
 // no account.
 func (c *Carrier) Simulated() bool { return c.Connection == "" }
@@ -159,7 +164,8 @@ func abilityOf[T any](c *Carrier, name string) (able T, ok bool) {
 
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
 // "track", "hear", "subscribe", "addresses", "pickups", "find_pickups",
-// "cancel_pickups", "manifests", "find_manifests", "proof", "points", "duties".
+// "cancel_pickups", "manifests", "find_manifests", "documents", "find_documents",
+// "proof", "points", "duties".
 func (c *Carrier) Abilities() []string {
 	var list []string
 	add := func(name string, can bool) {
@@ -181,6 +187,8 @@ func (c *Carrier) Abilities() []string {
 	_, canCancelPickup := abilityOf[PickupCanceller](c, "cancel_pickups")
 	_, canManifest := abilityOf[Manifester](c, "manifests")
 	_, canFindManifest := abilityOf[ManifestFinder](c, "find_manifests")
+	_, canUpload := abilityOf[DocumentUploader](c, "documents")
+	_, canFindDocument := abilityOf[DocumentFinder](c, "find_documents")
 	_, canProve := abilityOf[ProofFetcher](c, "proof")
 	_, canFindPoints := abilityOf[PointFinder](c, "points")
 	_, canEstimate := abilityOf[DutyEstimator](c, "duties")
@@ -198,6 +206,8 @@ func (c *Carrier) Abilities() []string {
 	add("cancel_pickups", canCancelPickup)
 	add("manifests", canManifest)
 	add("find_manifests", canFindManifest)
+	add("documents", canUpload)
+	add("find_documents", canFindDocument)
 	add("proof", canProve)
 	add("points", canFindPoints)
 	add("duties", canEstimate)
@@ -216,7 +226,7 @@ func (c *Carrier) Check(ctx context.Context) (err error) {
 func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, err error) {
 	rater, ok := abilityOf[Rater](c, "rates")
 	if !ok {
-		return nil, c.errorf(ship.Unsupported, "%s does not quote prices", c.spec.Title)
+		return nil, c.errorf(ship.Unsupported, "%s does not quote prices; import a rate sheet with the prices of your contract", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpRates, c.Deadlines.Rates)

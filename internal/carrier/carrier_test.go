@@ -92,6 +92,14 @@ func (d *driver) FindManifest(ctx context.Context, _ ship.ManifestOrder) (ship.M
 	return d.closing, d.wait(ctx)
 }
 
+func (d *driver) UploadDocument(ctx context.Context, _ carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return ship.DocumentReceipt{}, d.wait(ctx)
+}
+
+func (d *driver) FindDocument(ctx context.Context, _ carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return ship.DocumentReceipt{}, d.wait(ctx)
+}
+
 func (d *driver) FetchProof(ctx context.Context, _ ship.Purchase) (ship.Document, error) {
 	return d.proof, d.wait(ctx)
 }
@@ -166,6 +174,14 @@ var operations = []struct {
 		_, err := c.FindManifest(ctx, ship.ManifestOrder{})
 		return err
 	}},
+	{"document", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.UploadDocument(ctx, carrier.DocumentRequest{})
+		return err
+	}},
+	{"find document", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.FindDocument(ctx, carrier.DocumentRequest{})
+		return err
+	}},
 	{"proof", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
 		_, err := c.FetchProof(ctx, ship.Purchase{})
 		return err
@@ -195,7 +211,8 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 	}
 	want := []string{
 		"rates", "buy", "find", "void", "track", "hear", "subscribe", "addresses",
-		"pickups", "find_pickups", "cancel_pickups", "manifests", "find_manifests", "proof", "points", "duties",
+		"pickups", "find_pickups", "cancel_pickups", "manifests", "find_manifests", "documents", "find_documents",
+		"proof", "points", "duties",
 	}
 	if got := carrier.New(spec, &driver{}).Abilities(); !slices.Equal(got, want) {
 		t.Errorf("abilities %v, want %v", got, want)
@@ -208,6 +225,7 @@ func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 		"void": 20 * time.Second, "track": 15 * time.Second, "address": 5 * time.Second,
 		"pickup": 30 * time.Second, "find pickup": 15 * time.Second, "cancel pickup": 20 * time.Second,
 		"manifest": 60 * time.Second, "find manifest": 15 * time.Second,
+		"document": 60 * time.Second, "find document": 15 * time.Second,
 		"proof": 20 * time.Second, "points": 10 * time.Second, "duties": 15 * time.Second,
 	}
 	for _, op := range operations {

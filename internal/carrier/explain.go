@@ -3,6 +3,7 @@ package carrier
 import (
 	"cmp"
 	"context"
+	"encoding/xml"
 	"errors"
 	"net/url"
 	"slices"
@@ -107,14 +108,25 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 	return ship.Error{Kind: ship.Internal, Message: "the " + c.spec.Title + " driver failed", Err: err}
 }
 
-// redact replaces every secret in text, also one that is a parameter of a URL.
+// redact replaces every secret in text, also one that is a parameter of a URL or
+// a part of an XML document, and of one in the other.
 func (c *Carrier) redact(text string) string {
 	for _, secret := range c.secrets {
 		// An empty one would be found between any two characters.
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[secret]")
-			text = strings.ReplaceAll(text, url.QueryEscape(secret), "[secret]")
+		if secret == "" {
+			continue
+		}
+		for _, form := range []string{secret, escapeXML(secret)} {
+			text = strings.ReplaceAll(text, form, "[secret]")
+			text = strings.ReplaceAll(text, url.QueryEscape(form), "[secret]")
 		}
 	}
 	return text
+}
+
+// escapeXML returns a text as an XML document has it.
+func escapeXML(text string) string {
+	var escaped strings.Builder
+	_ = xml.EscapeText(&escaped, []byte(text)) // a builder takes everything
+	return escaped.String()
 }

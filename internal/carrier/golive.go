@@ -12,7 +12,7 @@ import (
 // review before production asks for. The zero value contributes nothing.
 type GoLive struct {
 	// Domestic and International are the services that are bought where the
-	// test environment quotes none.
+	// test environment quotes none, or the carrier never does.
 	Domestic, International string
 
 	// DomesticOptional is set for a carrier that has no service within many

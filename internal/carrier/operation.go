@@ -12,6 +12,7 @@ const (
 	OpVoid         Operation = "void"
 	OpPickup       Operation = "pickup"
 	OpManifest     Operation = "manifest"
+	OpDocument     Operation = "document"
 	OpRates        Operation = "rates"
 	OpCheck        Operation = "check"
 	OpTrack        Operation = "track"

@@ -23,6 +23,7 @@ type Spec struct {
 	Fields     []Field
 	Services   []Service
 	Packagings []Packaging
+	Origins    []string      // the countries that parcels can be sent from; empty for a carrier of every country
 	Extras     Extras        // which services can do which options of a shipment
 	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
 	Address    AddressLimits // what it can print
@@ -42,7 +43,9 @@ type Spec struct {
 	// not document it.
 	ReturnsBilledOn ReturnBilling
 	// Manifest says which labels a manifest covers.
-	Manifest         ManifestScope
+	Manifest ManifestScope
+	// Documents says which documents it takes after a purchase.
+	Documents        DocumentPolicy
 	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
 	LookupLacksLabel bool          // a purchase that is looked up comes without its label
 	Limits           []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
@@ -138,6 +141,11 @@ func (Credentials) GoString() string { return "[credentials]" }
 // own, so that pacing, recording and fault injection happen in one place.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
+}
+
+// TakesFrom reports whether parcels can be sent from the country.
+func (s *Spec) TakesFrom(country string) bool {
+	return len(s.Origins) == 0 || slices.Contains(s.Origins, country)
 }
 
 // Service returns the service of the code.

@@ -17,8 +17,14 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/emulator/amazonshipping"
+	"github.com/waybillhq/waybill/internal/emulator/canadapost"
 	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
+	"github.com/waybillhq/waybill/internal/emulator/dhlparcelde"
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
+	"github.com/waybillhq/waybill/internal/emulator/gls"
+	"github.com/waybillhq/waybill/internal/emulator/postnl"
+	"github.com/waybillhq/waybill/internal/emulator/royalmail"
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -59,6 +65,47 @@ var emulatedCarriers = []emulated{
 		"api_secret":        dhlexpress.APISecret,
 		"account_number":    dhlexpress.Account,
 		"service_point_key": dhlexpress.ServicePointKey,
+	}},
+	{"dhl_parcel_de", dhlparcelde.New, carrier.Credentials{
+		"api_key":                         dhlparcelde.APIKey,
+		"api_secret":                      dhlparcelde.APISecret,
+		"username":                        dhlparcelde.User,
+		"password":                        dhlparcelde.Password,
+		"billing_paket":                   dhlparcelde.BillingPaket,
+		"billing_kleinpaket":              dhlparcelde.BillingKleinpaket,
+		"billing_paket_international":     dhlparcelde.BillingPaketInternational,
+		"billing_europaket":               dhlparcelde.BillingEuropaket,
+		"billing_warenpost_international": dhlparcelde.BillingWarenpostInternational,
+		"billing_pickup":                  dhlparcelde.BillingPickup,
+	}},
+	{"gls", gls.New, carrier.Credentials{
+		"client_id":     gls.ClientID,
+		"client_secret": gls.ClientSecret,
+		"contact_id":    gls.ContactID,
+	}},
+	{"royal_mail", royalmail.New, carrier.Credentials{
+		"api_key":                royalmail.APIKey,
+		"tracking_client_id":     royalmail.TrackingClientID,
+		"tracking_client_secret": royalmail.TrackingClientSecret,
+	}},
+	{"postnl", postnl.New, carrier.Credentials{
+		"api_key":             postnl.APIKey,
+		"customer_code":       postnl.CustomerCode,
+		"customer_number":     postnl.CustomerNumber,
+		"collection_location": postnl.CollectionLocation,
+	}},
+	{"canada_post", canadapost.New, carrier.Credentials{
+		"api_user":        canadapost.User,
+		"api_password":    canadapost.Password,
+		"customer_number": canadapost.Customer,
+		"contract_id":     canadapost.Contract,
+		"refund_email":    canadapost.Email,
+	}},
+	{"amazon_shipping", amazonshipping.New, carrier.Credentials{
+		"client_id":     amazonshipping.ClientID,
+		"client_secret": amazonshipping.ClientSecret,
+		"refresh_token": amazonshipping.RefreshToken,
+		"business_id":   amazonshipping.BusinessID,
 	}},
 }
 

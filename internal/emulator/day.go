@@ -12,6 +12,8 @@ const (
 	PickupBooked    = "pickup"
 	PickupCancelled = "pickup_cancelled"
 	ManifestClosed  = "manifest"
+	FormUploaded    = "form"     // to UPS, and not attached to a shipment yet
+	DocumentFiled   = "document" // its number is the carrier's, its id the tracking number
 )
 
 // An Answer is a carrier's response.
@@ -21,13 +23,13 @@ type Answer struct {
 	Body        []byte
 }
 
-// RefusesDay reports whether this pickup or manifest should be refused.
+// RefusesDay reports whether this pickup, manifest or document should be refused.
 func (s *Server) RefusesDay() bool {
 	return rand.Float64() < s.Faults().Day["refuse"]
 }
 
 // AnswerDay sends the response to something that is in the ledger already, or the
-// fault chosen for it: a booking, a cancellation, a manifest.
+// fault chosen for it: a booking, a cancellation, a manifest, a document.
 func (s *Server) AnswerDay(w http.ResponseWriter, r *http.Request, answer Answer) {
 	shares := make(map[string]float64)
 	for name, share := range s.Faults().Day {
@@ -50,6 +52,21 @@ func (l *Ledger) AppendOnce(e Entry, isSame func(Entry) bool) (_ Entry, existed 
 	}
 	e, err := l.append(e)
 	return e, false, err
+}
+
+// Documents returns the documents that were received for a tracking number, first
+// to last.
+func (l *Ledger) Documents(number string) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	var list []Entry
+	for _, entry := range l.entries {
+		if entry.Kind == DocumentFiled && entry.ID == number {
+			list = append(list, entry)
+		}
+	}
+	return list
 }
 
 // Pickups returns the pickups that are booked and not cancelled, first to last.

@@ -46,10 +46,14 @@ type Faults struct {
 	// "reset", "500", "502", "truncate".
 	Address map[string]float64 `json:"address,omitempty"`
 
-	// Day is what happens to pickups, cancellations and manifests, by share:
+	// Day is what happens to pickups, cancellations, manifests and documents, by share:
 	// "refuse" (nothing done), and after it was done "hang", "reset", "500",
 	// "502", "truncate".
 	Day map[string]float64 `json:"day,omitempty"`
+
+	// DocumentsApart is how long after a sale, and after another document, a
+	// carrier takes no document: DHL Express.
+	DocumentsApart Duration `json:"documentsApart,omitzero"`
 
 	LookupLag  Duration `json:"lookupLag,omitzero"`   // how long a look-up does not find a new sale
 	LookupFlap float64  `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
@@ -75,7 +79,7 @@ var (
 
 // check returns what is invalid in the faults.
 func (k Faults) check() error {
-	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
+	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.DocumentsApart, k.LookupLag, k.TokenLife} {
 		if duration < 0 {
 			return fmt.Errorf("%v is negative: durations must be 0 or more", time.Duration(duration))
 		}

@@ -160,6 +160,17 @@ func CountryCode(written string) (string, bool) {
 	return code, ok
 }
 
+// CountryAlpha3 returns the alpha-3 code of a country, which some carriers ask
+// for: "DEU" for "DE"; empty if there is none.
+func CountryAlpha3(code string) string {
+	for pair := range strings.FieldsSeq(alpha3) {
+		if strings.EqualFold(pair[:2], code) {
+			return pair[2:]
+		}
+	}
+	return ""
+}
+
 // nearestCountry returns the code of the country that s names, or of the one
 // whose name is most like it.
 func nearestCountry(s string) string {

@@ -141,6 +141,28 @@ func parseID(s, prefix string) (RawID, bool) {
 	return id, true
 }
 
+// ShardOfID returns the shard of an id of any kind as a client writes it: a prefix
+// of letters, an underscore and 26 characters. Ids of people, sessions and requests
+// belong to no shard.
+func ShardOfID(s string) (Shard, bool) {
+	end := len(s) - 26
+	if end < 2 || s[end-1] != '_' {
+		return 0, false
+	}
+	prefix := s[:end]
+	if prefix == personPrefix || prefix == sessionPrefix || prefix == requestPrefix {
+		return 0, false
+	}
+	for _, c := range []byte(prefix[:end-1]) {
+		if c < 'a' || c > 'z' {
+			return 0, false
+		}
+	}
+
+	id, ok := parseID(s, prefix)
+	return id.Shard(), ok
+}
+
 // raw returns the stored form of an id that this program made or parsed; the
 // zero id for anything else.
 func raw(s, prefix string) RawID {

@@ -80,6 +80,9 @@ type Customs struct {
 
 	TaxIdentifiers []TaxIdentifier `json:"taxIdentifiers,omitempty"`
 	Paperless      string          `json:"paperless,omitempty"` // "", "auto": where carrier and lane allow; "off": printed papers
+	// DocumentsFollow says that the client uploads documents after the purchase,
+	// which some carriers must know when they sell the label.
+	DocumentsFollow bool `json:"documentsFollow,omitempty"`
 }
 
 // A TaxIdentifier is a number under which a tax or customs authority knows a

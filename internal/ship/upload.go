@@ -8,6 +8,11 @@ const (
 	MaxUploadBytes = 10 << 20 // of one
 )
 
+// A DocumentReceipt is what a carrier answered to a document.
+type DocumentReceipt struct {
+	ID string `json:"id,omitempty"` // the carrier's number of the document; empty if it gives none
+}
+
 // UploadTypes are what an uploaded document can be.
 var UploadTypes = []string{
 	"commercial_invoice", "certificate_of_origin", "packing_list", "export_license", "import_permit",

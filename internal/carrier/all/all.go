@@ -5,8 +5,14 @@ package all
 
 import (
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/amazonshipping"
+	"github.com/waybillhq/waybill/internal/carrier/canadapost"
 	"github.com/waybillhq/waybill/internal/carrier/dhlexpress"
+	"github.com/waybillhq/waybill/internal/carrier/dhlparcelde"
 	"github.com/waybillhq/waybill/internal/carrier/fedex"
+	"github.com/waybillhq/waybill/internal/carrier/gls"
+	"github.com/waybillhq/waybill/internal/carrier/postnl"
+	"github.com/waybillhq/waybill/internal/carrier/royalmail"
 	"github.com/waybillhq/waybill/internal/carrier/ups"
 	"github.com/waybillhq/waybill/internal/carrier/usps"
 )
@@ -17,4 +23,10 @@ var Specs = []carrier.Spec{
 	usps.Spec,
 	fedex.Spec,
 	dhlexpress.Spec,
+	dhlparcelde.Spec,
+	gls.Spec,
+	royalmail.Spec,
+	postnl.Spec,
+	canadapost.Spec,
+	amazonshipping.Spec,
 }

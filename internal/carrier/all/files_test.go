@@ -39,6 +39,7 @@ var driverFiles = []string{
 	"address.go",
 	"pickup.go",
 	"manifest.go",
+	"document.go",
 	"proof.go",
 	"points.go",
 	"duties.go",

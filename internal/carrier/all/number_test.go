@@ -14,6 +14,12 @@ import (
 
 func detect(number string) []string { return carrier.Detect(all.Specs, number) }
 
+// compared are the carriers whose numbers these tests tell apart. What a further
+// carrier recognizes is for the tests in its own folder.
+var compared = slices.DeleteFunc(slices.Clone(all.Specs), func(spec carrier.Spec) bool {
+	return !slices.Contains([]string{"ups", "usps", "fedex", "dhl_express"}, spec.Name)
+})
+
 func TestEveryChangedDigitIsNoticed(t *testing.T) {
 	for name, n := range map[string]string{
 		"ups": "1Z5R89390357567127", "usps": "9400111206206406260787", "dhl_express": "3318810025",
@@ -62,7 +68,7 @@ func TestCarriersOfANumber(t *testing.T) {
 		"420":                                     "",
 		"日本日本日本日本日本":                              "",
 	} {
-		if got := strings.Join(detect(n), " "); got != want {
+		if got := strings.Join(carrier.Detect(compared, n), " "); got != want {
 			t.Errorf("Detect(%q) = %q, want %q", n, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -26,12 +27,23 @@ import (
 // does not.
 const answerLimit = 4 << 20
 
-// A Call is one HTTP exchange of JSON with a carrier.
+// An Encoding is how the bodies of an exchange are written.
+type Encoding int
+
+// The encodings.
+const (
+	JSON Encoding = iota
+	XML
+)
+
+// A Call is one HTTP exchange with a carrier.
 type Call struct {
 	Method string
 	URL    string
 	Header http.Header
-	Body   any // sent as JSON; nil sends none
+	// Encoding is that of the body and of the answer.
+	Encoding Encoding
+	Body     any // nil sends none
 	// Effect marks a call that spends or returns money: if its answer is
 	// lost, the error is ship.Uncertain instead of ship.Unavailable.
 	Effect bool
@@ -41,8 +53,15 @@ type Call struct {
 	Refusal func(body []byte) ship.Refusal
 }
 
+// A File is an answer that is not decoded, such as a label.
+type File struct {
+	Status int // some carriers answer 202 as long as the file is not ready
+	Data   []byte
+}
+
 // Do sends the call once and decodes the answer of a 2xx status into answer,
-// which may be nil if there is none to read. Every error is a *ship.Error; its
+// which may be nil if there is none to read. A *File gets the answer as it is.
+// Every error is a *ship.Error; its
 // cause is a Status when the carrier answered with one.
 func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	if c.Effect {
@@ -61,7 +80,11 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	defer response.Body.Close()
 
 	body, err := c.read(response.Body)
-	tooLarge := carrier.CheckJSON(body)
+	file, isFile := answer.(*File)
+	var tooLarge error
+	if c.Encoding == JSON && !isFile {
+		tooLarge = carrier.CheckJSON(body)
+	}
 
 	// A refusal is known by its status, even if its body was cut off or must
 	// not be decoded.
@@ -78,19 +101,38 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	if answer == nil {
 		return nil
 	}
+	if isFile {
+		*file = File{Status: response.StatusCode, Data: body}
+		return nil
+	}
 	if tooLarge != nil {
 		return c.lost("the carrier's answer could not be read", tooLarge)
 	}
-	if err := json.Unmarshal(body, answer); err != nil {
+	if err := c.decode(body, answer); err != nil {
 		return c.lost("the carrier's answer could not be read", describe(err))
 	}
 	return nil
 }
 
+func (c Call) decode(body []byte, answer any) error {
+	if c.Encoding == XML {
+		return xml.Unmarshal(body, answer)
+	}
+	return json.Unmarshal(body, answer)
+}
+
+func (c Call) encode() ([]byte, error) {
+	if c.Encoding == XML {
+		text, err := xml.Marshal(c.Body)
+		return append([]byte(xml.Header), text...), err
+	}
+	return json.Marshal(c.Body)
+}
+
 func (c Call) request(ctx context.Context) (*http.Request, error) {
 	var body io.Reader
 	if c.Body != nil {
-		data, err := json.Marshal(c.Body)
+		data, err := c.encode()
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +151,15 @@ func (c Call) request(ctx context.Context) (*http.Request, error) {
 	for name, values := range c.Header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	mediaType := "application/json"
+	if c.Encoding == XML {
+		mediaType = "application/xml"
+	}
 	if c.Body != nil && request.Header.Get("Content-Type") == "" {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", mediaType)
 	}
 	if request.Header.Get("Accept") == "" {
-		request.Header.Set("Accept", "application/json")
+		request.Header.Set("Accept", mediaType)
 	}
 	return request, nil
 }
@@ -180,13 +226,19 @@ func dialFailed(err error) bool {
 	return isDNS
 }
 
-// describe says what is wrong with JSON without repeating any of it.
+// describe says what is wrong with an answer without repeating any of it.
 func describe(err error) error {
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s does not have the expected JSON type", mismatch.Field)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("invalid JSON after %d bytes", syntax.Offset)
+	}
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return fmt.Errorf("invalid XML in line %d", syntax.Line)
+	}
+	if _, ok := errors.AsType[xml.UnmarshalError](err); ok {
+		return errors.New("the XML does not have the expected elements")
 	}
 	return err
 }
@@ -195,7 +247,7 @@ func describe(err error) error {
 // the request in their errors.
 func (c Call) redact(text string) string {
 	for name, values := range c.Header {
-		if !strings.EqualFold(name, "Authorization") {
+		if !isSecretName(name) {
 			continue
 		}
 		for _, value := range values {

@@ -27,7 +27,7 @@ const (
 // fetches a token, which a purchase may wait for.
 func priorityOf(op carrier.Operation) priority {
 	switch op {
-	case carrier.OpVoid, carrier.OpPickup, carrier.OpManifest:
+	case carrier.OpVoid, carrier.OpPickup, carrier.OpManifest, carrier.OpDocument:
 		return voidPriority
 	case carrier.OpRates, carrier.OpCheck:
 		return ratePriority

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 )
@@ -214,8 +215,8 @@ func cleanURL(request *http.Request) string {
 }
 
 // cleanBody returns a body that may be kept: JSON without secrets and without
-// the images of labels, the beginning of other text, and nothing of a body that
-// was cut: it could end inside a secret.
+// the images of labels, the beginning of other text, and nothing of a file, nor
+// of a body that was cut: it could end inside a secret.
 func cleanBody(body []byte, complete bool) string {
 	const shown = 2000
 	switch text, ok := cleanJSON(body); {
@@ -225,8 +226,10 @@ func cleanBody(body []byte, complete bool) string {
 		return "[more than " + strconv.Itoa(len(body)) + " bytes left out]"
 	case ok:
 		return text
+	case !utf8.Valid(body):
+		return "[" + strconv.Itoa(len(body)) + " bytes of a file left out]"
 	case len(body) <= shown:
-		return strings.ToValidUTF8(string(body), "\uFFFD")
+		return string(body)
 	}
 	return strings.ToValidUTF8(string(body[:shown]), "\uFFFD") + "\n[" + strconv.Itoa(len(body)-shown) + " bytes left out]"
 }

@@ -26,11 +26,16 @@ type Subject struct {
 	AbsentPickup   carrier.PickupRequest
 	Stateless      bool
 	Manifest       ship.ManifestOrder
+	Declared       carrier.BuyOrder
 	Points         ship.PointQuery
 	Duties         ship.Order
 	Refusals       map[string]Refusal
+	Requests       map[string]int
 	NoBody         []string
+	ReadsBefore    []string
+	ReadsAfter     []string
 	TokenPaths     []string
+	Tokenless      []string
 }
 
 // Refusal is an answer by which the carrier refuses a request.
@@ -39,11 +44,12 @@ type Refusal = conformance.Refusal
 // An AddressExample is an address and what the carrier finds about it.
 type AddressExample = conformance.AddressExample
 
-// Run runs the whole suite.
+// Run runs the whole suite, its cases in parallel.
 func Run(t *testing.T, subject Subject) {
 	whole := subject.whole()
 	for _, demand := range whole.Cases() {
 		t.Run(demand.Name, func(t *testing.T) {
+			t.Parallel()
 			if err := demand.Run(whole, t); err != nil {
 				t.Error(err)
 			}
@@ -65,10 +71,15 @@ func (s Subject) whole() conformance.Subject {
 		AbsentPickup:   s.AbsentPickup,
 		Stateless:      s.Stateless,
 		Manifest:       s.Manifest,
+		Declared:       s.Declared,
 		Points:         s.Points,
 		Duties:         s.Duties,
 		Refusals:       s.Refusals,
+		Requests:       s.Requests,
 		NoBody:         s.NoBody,
+		ReadsBefore:    s.ReadsBefore,
+		ReadsAfter:     s.ReadsAfter,
 		TokenPaths:     s.TokenPaths,
+		Tokenless:      s.Tokenless,
 	}
 }

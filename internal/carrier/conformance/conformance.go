@@ -5,6 +5,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ type Subject struct {
 	// TrackingNumber is of a parcel that the carrier knows, for one that tracks
 	// and does not sell; empty for one that sells.
 	TrackingNumber string
+	// Declared is an order for whose shipment a commercial invoice can be uploaded;
+	// the zero value if the carrier takes no documents.
+	Declared carrier.BuyOrder
 	// Points is a place with service points.
 	Points ship.PointQuery
 	// Duties is an order whose duties can be estimated.
@@ -62,6 +66,9 @@ type Subject struct {
 	// Refusals are how the carrier declines operations where that differs from
 	// Refusal, by the operation's name.
 	Refusals map[string]Refusal
+	// Requests are how many requests an operation takes, where that is more than
+	// one, by its name.
+	Requests map[string]int
 	// NoBody lists operations that the carrier confirms by the status of its
 	// answer alone.
 	NoBody []string
@@ -72,19 +79,35 @@ type Subject struct {
 	// Sign completes an answer of the carrier's own that a fault made up or
 	// changed; nil for a carrier that does not sign its answers.
 	Sign func(request *http.Request, answer *http.Response, body []byte)
+	// ReadsBefore and ReadsAfter list the effects that take more than one request:
+	// something is read before it, such as the quote that is bought, or after it,
+	// such as the file of the label. Nothing may be bought if the first fails, and
+	// the purchase is uncertain if the second does.
+	ReadsBefore, ReadsAfter []string
 	// TokenPaths are how the paths of the carrier's token requests end, none if
 	// it has none. They are not counted, and faults of operations spare them.
 	TokenPaths []string
+	// Tokenless lists operations that need no token, at a carrier where others do.
+	Tokenless []string
 }
 
-// openVia opens the carrier with its own sandbox's address. What via answers
-// reaches the driver over the transport that the service uses.
+// openVia opens the carrier with its own sandbox's address, or with that of
+// production if it has no sandbox: the requests go to via all the same. What via
+// answers reaches the driver over the transport that the service uses.
 func (s Subject) openVia(via carrier.Doer) (*carrier.Carrier, error) {
 	return carrier.Open(s.Spec, carrier.Opening{
 		Credentials: s.Credentials,
-		BaseURL:     s.Spec.TestURL,
+		BaseURL:     cmp.Or(s.Spec.TestURL, s.Spec.LiveURL),
 		Via:         over(via),
 	})
+}
+
+// tokenPaths returns the paths of the token requests that the operation needs.
+func (s Subject) tokenPaths(op operation) []string {
+	if slices.Contains(s.Tokenless, op.name) {
+		return nil
+	}
+	return s.TokenPaths
 }
 
 // isToken reports whether a request asks for a token.
@@ -159,6 +182,7 @@ type prepared struct {
 	pickup   carrier.PickupRequest
 	booking  ship.PickupBooking
 	manifest ship.ManifestOrder
+	document carrier.DocumentRequest
 	points   ship.PointQuery
 	duties   ship.Order
 }
@@ -206,6 +230,14 @@ var operations = []operation{
 	}},
 	{"find_manifests", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
 		_, err := c.FindManifest(ctx, p.manifest)
+		return err
+	}},
+	{"documents", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.UploadDocument(ctx, p.document)
+		return err
+	}},
+	{"find_documents", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.FindDocument(ctx, p.document)
 		return err
 	}},
 	{"proof", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
@@ -281,7 +313,7 @@ func (s Subject) testSpec(T) error {
 // exchange, including those for tokens.
 func (s Subject) testWorks(t T, op operation, change fault) error {
 	service := s.Service(t)
-	w := &wire{subject: s, service: service, fault: change, tokenFault: change}
+	w := &wire{subject: s, service: service, op: op, fault: change, tokenFault: change, part: everything}
 	c, needed, err := s.open(t, op, service, w)
 	if err != nil {
 		return err
@@ -308,7 +340,11 @@ func (s Subject) testPurchase(t T) error {
 	if n := len(s.Order.Order.Parcels); n > 1 && len(bought.Pieces) != n {
 		return fmt.Errorf("%d parcels have %d numbers", n, len(bought.Pieces))
 	}
-	if bought.Price.Minor <= 0 || len(bought.Price.Currency) != 3 {
+	// A carrier that does not quote may not say what it charges either: the price
+	// is then that of the account's rate sheet.
+	hasPrices := slices.Contains(c.Abilities(), "rates")
+	isPrice := bought.Price.Minor > 0 && len(bought.Price.Currency) == 3
+	if !isPrice && (hasPrices || bought.Price != (ship.Money{})) {
 		return fmt.Errorf("the price is %v", bought.Price)
 	}
 	if bought.Carrier != s.Spec.Name || bought.Service != s.Order.Service {
@@ -384,9 +420,19 @@ func (s Subject) open(t T, op operation, service carrier.Doer, w *wire) (*carrie
 			return nil, needed, err
 		}
 		needed.manifest = s.manifestOf(needed.purchase)
+	case "documents", "find_documents":
+		needed.document, err = s.documentOf(t, clean)
+		if err != nil {
+			return nil, needed, err
+		}
 	case "cancel_pickups", "find_pickups":
 		needed.booking, err = clean.BookPickup(t.Context(), s.Pickup)
 		if err != nil {
+			return nil, needed, err
+		}
+	}
+	if op.name == "find_documents" {
+		if _, err := clean.UploadDocument(t.Context(), needed.document); err != nil {
 			return nil, needed, err
 		}
 	}
@@ -402,7 +448,11 @@ func (s Subject) open(t T, op operation, service carrier.Doer, w *wire) (*carrie
 
 // buy buys the subject's order.
 func (s Subject) buy(t T, c *carrier.Carrier) (ship.Purchase, error) {
-	bought, err := c.Buy(t.Context(), s.Order)
+	return buyOrder(t, c, s.Order)
+}
+
+func buyOrder(t T, c *carrier.Carrier, order carrier.BuyOrder) (ship.Purchase, error) {
+	bought, err := c.Buy(t.Context(), order)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
@@ -415,6 +465,7 @@ func (s Subject) buy(t T, c *carrier.Carrier) (ship.Purchase, error) {
 		Pieces:         bought.Pieces,
 		Price:          bought.Price,
 		BoughtAt:       time.Now(),
+		Selection:      order.Selection,
 	}, nil
 }
 

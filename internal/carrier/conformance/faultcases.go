@@ -91,7 +91,7 @@ func (s Subject) faults(op operation) []faultCase {
 	}
 
 	switch op.name {
-	case "addresses", "find_pickups", "find_manifests", "proof", "points", "duties":
+	case "addresses", "find_pickups", "find_manifests", "find_documents", "proof", "points", "duties":
 		// Nothing is unknown to the carrier because a proxy does not know the
 		// path.
 		list = append(list, faultCase{"not found by a proxy", answer(404, page), away, away, nil, false})
@@ -99,7 +99,7 @@ func (s Subject) faults(op operation) []faultCase {
 
 	switch op.name {
 	case "buy", "find", "void", "rates", "addresses",
-		"pickups", "find_pickups", "manifests", "find_manifests", "points", "duties":
+		"pickups", "find_pickups", "manifests", "find_manifests", "find_documents", "points", "duties":
 		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil, true})
 	}
 	return list
@@ -154,7 +154,8 @@ func (s Subject) faultCases(op operation) []testCase {
 	list = append(list, testCase{name: op.name + " not let in once", operation: op.name, hasFault: true, run: func(s Subject, t T) error {
 		return s.testLetInAgain(t, op)
 	}})
-	if len(s.TokenPaths) == 0 {
+	list = append(list, s.readCases(op)...)
+	if len(s.tokenPaths(op)) == 0 {
 		return list
 	}
 
@@ -165,12 +166,54 @@ func (s Subject) faultCases(op operation) []testCase {
 		tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
 }
 
+// readCases break the reads that an effect needs besides its own request.
+func (s Subject) readCases(op operation) []testCase {
+	var list []testCase
+	add := func(name string, injected fault, hit part, want ship.Kind) {
+		list = append(list, testCase{name: op.name + " " + name, operation: op.name, hasFault: true, run: func(s Subject, t T) error {
+			service := s.Service(t)
+			w := &wire{subject: s, service: service, op: op, fault: injected, part: hit}
+			err := s.runOver(t, op, service, w, generous)
+			if w.struck == 0 {
+				return errors.New("the subject says that something is read, and nothing is")
+			}
+			return errors.Join(wantKind(err, want), s.inspect(err), w.complaint(op))
+		}})
+	}
+
+	if op.effect && slices.Contains(s.ReadsBefore, op.name) {
+		add("read before it loses its answer", cutAfterSend, beforeEffect, ship.Unavailable)
+		add("read before it fails", answer(500, page), beforeEffect, ship.Unavailable)
+		add("read before it is a web page", answer(200, page), beforeEffect, ship.Unavailable)
+	}
+	if op.effect && slices.Contains(s.ReadsAfter, op.name) {
+		refusal := s.refusal(op)
+		add("read after it loses its answer", cutAfterSend, afterEffect, ship.Uncertain)
+		add("read after it fails", answer(500, page), afterEffect, ship.Uncertain)
+		add("read after it is refused", answer(refusal.Status, fmt.Sprintf(refusal.Body, "no such label")), afterEffect, ship.Uncertain)
+		add("read after it is not let in", answer(401, "{}"), afterEffect, ship.Uncertain)
+		add("read after it is a web page", answer(200, page), afterEffect, ship.Uncertain)
+		add("read after it is empty", answer(200, ""), afterEffect, ship.Uncertain)
+	}
+	return list
+}
+
+// A part is which requests of an operation a fault hits.
+type part int
+
+const (
+	fromEffect   part = iota // of an effect, its own request and what follows; of a read, all
+	beforeEffect             // reads that come before an effect
+	afterEffect              // reads that come after it
+	everything
+)
+
 // tokenCase breaks the request for a token. Whatever happens to it, nothing
 // was bought.
 func tokenCase(op operation, name string, injected fault, want ship.Kind) testCase {
 	return testCase{name: op.name + " " + name, operation: op.name, hasFault: true, run: func(s Subject, t T) error {
 		service := s.Service(t)
-		w := &wire{subject: s, service: service, tokenFault: injected}
+		w := &wire{subject: s, service: service, op: op, tokenFault: injected}
 		within := generous
 		if name == "token fetch never answers" {
 			within = patience
@@ -183,7 +226,7 @@ func tokenCase(op operation, name string, injected fault, want ship.Kind) testCa
 
 func (s Subject) testFault(t T, op operation, injected faultCase) error {
 	service := s.Service(t)
-	w := &wire{subject: s, service: service, fault: injected.fault}
+	w := &wire{subject: s, service: service, op: op, fault: injected.fault}
 	if injected.own && s.Sign != nil {
 		w.fault = s.signed(injected.fault)
 	}
@@ -264,7 +307,7 @@ func (s Subject) confirmsByStatus(op operation, injected faultCase) bool {
 func (s Subject) testLetInAgain(t T, op operation) error {
 	service := s.Service(t)
 	first := true
-	w := &wire{subject: s, service: service, fault: func(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	w := &wire{subject: s, service: service, op: op, fault: func(service carrier.Doer, r *http.Request) (*http.Response, error) {
 		if first {
 			first = false
 			return answer(401, "{}")(service, r)
@@ -274,11 +317,11 @@ func (s Subject) testLetInAgain(t T, op operation) error {
 
 	err := s.runOver(t, op, service, w, generous)
 	switch {
-	case len(s.TokenPaths) == 0:
+	case len(s.tokenPaths(op)) == 0:
 		return errors.Join(wantKind(err, ship.Forbidden), w.complaint(op))
 	case err != nil:
 		return fmt.Errorf("a token that expired early was not refreshed: %w", err)
-	case w.tokens > 2*len(s.TokenPaths):
+	case w.tokens > 2*len(s.tokenPaths(op)):
 		return fmt.Errorf("%d tokens were fetched, want one and a fresh one of each", w.tokens)
 	}
 	return w.complaint(op)
@@ -302,6 +345,7 @@ func (s Subject) runOver(t T, op operation, service carrier.Doer, w *wire, withi
 
 		Pickup:   within,
 		Manifest: within,
+		Document: within,
 		Proof:    within,
 		Points:   within,
 		Duties:   within,
@@ -334,11 +378,16 @@ func (s Subject) inspect(err error) error {
 type wire struct {
 	subject    Subject
 	service    carrier.Doer
+	op         operation
 	fault      fault
+	part       part // which requests the fault hits
 	tokenFault fault
 
 	mu      sync.Mutex
-	sent    int // requests but for tokens
+	effects int // requests that spend or return money
+	before  int // reads before the first of them
+	after   int // reads after it
+	struck  int // requests that the fault hit
 	tokens  int
 	refused int // answers of 401
 	open    int // bodies not closed yet, but for tokens
@@ -349,12 +398,11 @@ type wire struct {
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	isToken := w.subject.isToken(r)
 	w.mu.Lock()
-	injected := w.fault
+	injected := w.tokenFault
 	if isToken {
 		w.tokens++
-		injected = w.tokenFault
 	} else {
-		w.sent++
+		injected = w.count(carrier.IsEffect(r.Context()))
 	}
 	w.mu.Unlock()
 
@@ -381,18 +429,51 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// count counts a request and returns the fault that hits it; nil if none does.
+func (w *wire) count(isEffect bool) fault {
+	switch {
+	case isEffect:
+		w.effects++
+	case w.effects == 0:
+		w.before++
+	default:
+		w.after++
+	}
+
+	isHit := true
+	switch w.part {
+	case fromEffect:
+		isHit = !w.op.effect || w.effects > 0
+	case beforeEffect:
+		isHit = w.effects == 0
+	case afterEffect:
+		isHit = w.effects > 0 && !isEffect
+	}
+	if !isHit {
+		return nil
+	}
+	w.struck++
+	return w.fault
+}
+
 // complaint returns what is wrong with the traffic of a case, if anything.
 func (w *wire) complaint(op operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	allowed := 1
-	if len(w.subject.TokenPaths) > 0 && w.refused > 0 {
-		allowed = 2 // a request that was answered with 401 had no effect
+	allowed := max(1, w.subject.Requests[op.name])
+	if len(w.subject.tokenPaths(op)) > 0 && w.refused > 0 {
+		allowed++ // a request that was answered with 401 had no effect
 	}
 	switch {
-	case op.effect && w.sent > allowed:
-		return fmt.Errorf("the driver sent %d requests; a purchase or void is never retried below the service", w.sent)
+	case op.effect && w.effects > allowed:
+		return fmt.Errorf("the driver sent %d requests; a purchase or void is never retried below the service", w.effects)
+	case op.effect && w.before > 0 && !slices.Contains(w.subject.ReadsBefore, op.name):
+		return fmt.Errorf("the driver sent %d requests before the effect; Subject.ReadsBefore does not list it", w.before)
+	case op.effect && w.after > 0 && !slices.Contains(w.subject.ReadsAfter, op.name):
+		return fmt.Errorf("the driver sent %d requests after the effect; Subject.ReadsAfter does not list it", w.after)
+	case w.part == beforeEffect && w.effects > 0:
+		return errors.New("the effect was sent although what is read before it failed")
 	case w.open > 0:
 		return fmt.Errorf("%d answers were not closed", w.open)
 	case w.read >= bigSize:

@@ -34,6 +34,9 @@ var dayDepartures = []carriertest.Departure{{
 }, {
 	Operation: "GET /servicepoints", Answer: true, Contains: "value is not one of the allowed values",
 	Reason: "the file allows no capability to be true, and DHL's own examples have many",
+}, {
+	Operation: "PATCH /shipments/{shipmentTrackingNumber}/upload-image", Contains: `property "shipmentTrackingNumber" is missing`,
+	Reason: "the file demands the number in the body, where it allows no such property; it is in the path",
 }}
 
 func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest.Contract {
@@ -107,6 +110,13 @@ func foreignOrder() carrier.BuyOrder {
 	return b
 }
 
+// paperless returns goods to the United States with paperless trade, as quoted.
+func paperless() carrier.BuyOrder {
+	b := foreignOrder()
+	b.Selection = "P WY"
+	return b
+}
+
 func parcel(grams int64) ship.Parcel {
 	return ship.Parcel{
 		Weight: float64(grams), WeightUnit: ship.Gram, WeightGrams: grams,
@@ -163,7 +173,8 @@ func TestCarrier(t *testing.T) {
 				Pickup:    pickup(),
 				Duties:    foreignOrder().Order,
 				Points:    ship.PointQuery{Country: "DE", Zip: "53113", City: "Bonn", Limit: 5},
-				NoBody:    []string{"cancel_pickups"},
+				Declared:  paperless(),
+				NoBody:    []string{"cancel_pickups", "documents"},
 				Refusals: map[string]carriertest.Refusal{
 					"points": {Status: 200, Body: `{"status":{"statusCode":100,"statusMessage":"Error: %s"},"servicePoints":null}`, Code: "100"},
 				},

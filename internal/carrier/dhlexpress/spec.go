@@ -5,6 +5,8 @@
 package dhlexpress
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -50,7 +52,11 @@ var Spec = carrier.Spec{
 		Lines:   3,
 		Line:    45,
 	},
-	AddressCoverage:  carrier.AddressCoverage{Places: true},
+	AddressCoverage: carrier.AddressCoverage{Places: true},
+	Documents: carrier.DocumentPolicy{
+		Types: slices.Sorted(maps.Keys(documentTypes)),
+		Apart: documentsApart,
+	},
 	TrackBatch:       trackBatch,
 	LookupLag:        2 * time.Minute,
 	LookupLacksLabel: true,
@@ -77,6 +83,7 @@ var Spec = carrier.Spec{
 		"A return is a shipment from the customer to you. The connection's account is its shipper and payer account, and DHL must allow it to import; an import account of its own is given as billing of type recipient.",
 		"DHL keeps the data of a return for three months or longer if the quote offers data staging (PT, PU, PV, PW), which your DHL contact can enable for the account. Otherwise, and for purchases by a rate sheet, the return must be sent within a few days; the shipment then has a warning.",
 		"Paperless trade is used where the quote offers it, unless customs.paperless is off. Otherwise, and for purchases by a rate sheet, the commercial invoice must be printed; the shipment then has a warning.",
+		"An uploaded commercial invoice, certificate of origin or declaration is sent to DHL if the shipment was bought with paperless trade. DHL takes it ten minutes after the purchase at the earliest, one every ten minutes, and before the courier collects the parcel. If the response is lost, an invoice is looked up; other documents need review.",
 		"The order number and the reference are printed on the label as free text.",
 		"A domestic product with a country-specific code, as in Great Britain, can be bought only after a quote.",
 		"DHL Express does not check streets. In every country it says whether it serves the city and postal code: a valid address is one that DHL delivers to, even if no such street or house exists. The check sends neither the street nor the recipient.",

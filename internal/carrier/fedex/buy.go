@@ -166,6 +166,9 @@ func (d *driver) declare(shipment *shipOrder, order *ship.Order, units measure, 
 		}
 		shipment.SpecialServices.Types = append(shipment.SpecialServices.Types, paperlessService)
 		shipment.SpecialServices.ETD = &etdDetail{Requested: []string{commercialInvoice}}
+		if order.Customs.DocumentsFollow {
+			shipment.SpecialServices.ETD.Attributes = []string{documentsAfter}
+		}
 	}
 	return warnings
 }

@@ -29,6 +29,13 @@ var departures = []carriertest.Departure{{
 		"kilograms rounded up would cost a shipper in the United States another pound",
 }}
 
+// documentOrigin is where FedEx's file about documents has a typing error.
+var documentOrigin = carriertest.Departure{
+	Operation: "POST /documents/v1/etds/encodedmultiupload",
+	Contains:  `property "orginCountryCode" is missing`,
+	Reason:    "all of the file's own examples spell it originCountryCode",
+}
+
 // newContract reads the files of FedEx: tokens and tracking, and rates and
 // purchases of the edition.
 func newContract(t testing.TB, edition string) *carriertest.Contract {
@@ -42,6 +49,7 @@ func newContractOf(t testing.TB, edition string, departures []carriertest.Depart
 	for _, f := range []string{
 		"openapi/authorization.json", "openapi/track-by-reference.json", "openapi/track-by-number.json", "openapi/address-validation.json", edition + "/ship.json", edition + "/rate-quotes.json",
 		"openapi/pickup.json", "openapi/ground-end-of-day-close.json", "openapi/track-documents.json", "openapi/locations.json",
+		"openapi/trade-documents-upload.json",
 	} {
 		files = append(files, strict(t, "fedex/"+f))
 	}

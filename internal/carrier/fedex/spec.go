@@ -6,6 +6,8 @@
 package fedex
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -36,6 +38,7 @@ var Spec = carrier.Spec{
 	},
 	AddressCoverage:  addressCoverage,
 	Quota:            carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
+	Documents:        carrier.DocumentPolicy{Types: slices.Sorted(maps.Keys(documentTypes)), Announced: true},
 	TrackBatch:       trackBatch,
 	Manifest:         carrier.AllOfTheDay,
 	LookupLag:        10 * time.Minute,
@@ -56,6 +59,7 @@ var Spec = carrier.Spec{
 		"The label shows Waybill's reference, the order number (PO) and your reference (INV, or DEPT if there is a customs invoice number), 30 characters each. On a return your reference is its number (RMA), 20 characters.",
 		"FedEx requires a declaration of contents for every parcel that leaves a country, also within the European Union and to Puerto Rico. There, one line for all parcels is enough; Waybill adds it if the order declares nothing.",
 		"The invoice is sent to customs electronically (ELECTRONIC_TRADE_DOCUMENTS) unless customs.paperless is off. If the account is not enrolled or the lane does not support it, FedEx rejects the purchase and nothing is bought; the next attempt uses a printed invoice.",
+		"Uploaded documents are sent to FedEx (Trade Documents Upload API, on documentapi.prod.fedex.com) if the shipment was bought with `customs.documentsFollow`, because FedEx must know at the purchase that documents follow. FedEx shows no documents, so one whose response is lost needs review. To be confirmed with a real account: that FedEx takes documents besides the invoice that it made itself.",
 		"FedEx has two rate APIs, and a project may have either: the second is called if the first is not allowed.",
 		"A label can be cancelled until the parcel is handed over.",
 		"FedEx returns no price for some shipments that are billed to another account.",

@@ -95,7 +95,8 @@ type (
 		PackageCount int    `json:"packageCount"`
 	}
 	etdDetail struct {
-		Requested []string `json:"requestedDocumentTypes"`
+		Requested  []string `json:"requestedDocumentTypes"`
+		Attributes []string `json:"attributes,omitempty"`
 	}
 	returnDetail struct {
 		ReturnType string `json:"returnType"`

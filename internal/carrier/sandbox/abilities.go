@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -10,8 +11,9 @@ import (
 // A driver has an ability as soon as it has the method, so each simulated carrier
 // is a type with the methods for what its real carrier can do besides that of all
 // four: UPS looks up pickups, USPS closes manifests, FedEx also looks them up. USPS
-// sends proofs of delivery only by e-mail, and neither it nor FedEx has a call that
-// estimates duties.
+// sends proofs of delivery only by e-mail and takes no documents after a purchase, and
+// neither it nor FedEx has a call that estimates duties. DHL Express alone shows the
+// documents that it has.
 
 type (
 	upsDirect   struct{ direct }
@@ -25,8 +27,42 @@ type (
 	dhlRemote   struct{ remote }
 )
 
+// A carrier of one country has all methods, and says which of them work.
+type (
+	nationalDirect struct{ dhlDirect }
+	nationalRemote struct{ dhlRemote }
+)
+
+// hasAbility is Can for a carrier of one country.
+func (m *model) hasAbility(ability string) bool {
+	switch ability {
+	case "rates", "buy", "find":
+		return true
+	}
+	return slices.Contains(m.abilities, ability)
+}
+
+// Can reports whether the carrier has the ability.
+func (d nationalDirect) Can(ability string) bool { return d.hasAbility(ability) }
+
+// Can reports whether the carrier has the ability.
+func (r nationalRemote) Can(ability string) bool { return r.model.hasAbility(ability) }
+
+// CloseManifest closes the day.
+func (d nationalDirect) CloseManifest(_ context.Context, order ship.ManifestOrder) (ship.ManifestClosing, error) {
+	return d.closeManifest(&order)
+}
+
+// CloseManifest closes over the wire.
+func (r nationalRemote) CloseManifest(ctx context.Context, order ship.ManifestOrder) (ship.ManifestClosing, error) {
+	return r.closeManifest(ctx, order)
+}
+
 // openDirect returns the driver of the carrier without a network in between.
 func openDirect(d direct) carrier.Driver {
+	if d.home != "" {
+		return nationalDirect{dhlDirect{d}}
+	}
 	switch d.name {
 	case "ups":
 		return upsDirect{d}
@@ -40,6 +76,9 @@ func openDirect(d direct) carrier.Driver {
 
 // openRemote returns the driver of the carrier behind HTTP.
 func openRemote(r remote) carrier.Driver {
+	if r.model.home != "" {
+		return nationalRemote{dhlRemote{r}}
+	}
 	switch r.model.name {
 	case "ups":
 		return upsRemote{r}
@@ -139,4 +178,44 @@ func (d dhlDirect) EstimateDuties(ctx context.Context, order ship.Order) (ship.L
 // EstimateDuties estimates over the wire.
 func (r dhlRemote) EstimateDuties(ctx context.Context, order ship.Order) (ship.LandedCost, error) {
 	return r.estimateDuties(ctx, order)
+}
+
+// UploadDocument takes a document about a shipment.
+func (d upsDirect) UploadDocument(_ context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return d.receive(&request)
+}
+
+// UploadDocument sends over the wire.
+func (r upsRemote) UploadDocument(ctx context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return r.uploadDocument(ctx, request)
+}
+
+// UploadDocument takes a document about a shipment.
+func (d fedexDirect) UploadDocument(_ context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return d.receive(&request)
+}
+
+// UploadDocument sends over the wire.
+func (r fedexRemote) UploadDocument(ctx context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return r.uploadDocument(ctx, request)
+}
+
+// UploadDocument takes a document about a shipment.
+func (d dhlDirect) UploadDocument(_ context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return d.receive(&request)
+}
+
+// UploadDocument sends over the wire.
+func (r dhlRemote) UploadDocument(ctx context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return r.uploadDocument(ctx, request)
+}
+
+// FindDocument returns what UploadDocument received under the reference.
+func (d dhlDirect) FindDocument(_ context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return d.model.findDocument(&request)
+}
+
+// FindDocument looks up over the wire.
+func (r dhlRemote) FindDocument(ctx context.Context, request carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	return r.findDocument(ctx, request)
 }

@@ -27,10 +27,10 @@ func both(t *testing.T, name string) map[string]*carrier.Carrier {
 func TestEachCarrierDoesWhatItsRealOneDoes(t *testing.T) {
 	sold := []string{"rates", "buy", "find", "void", "addresses"}
 	abilities := map[string][]string{
-		"ups":         {"pickups", "find_pickups", "cancel_pickups", "proof", "points", "duties"},
+		"ups":         {"pickups", "find_pickups", "cancel_pickups", "documents", "proof", "points", "duties"},
 		"usps":        {"pickups", "cancel_pickups", "manifests", "points"},
-		"fedex":       {"pickups", "cancel_pickups", "manifests", "find_manifests", "proof", "points"},
-		"dhl_express": {"pickups", "cancel_pickups", "proof", "points", "duties"},
+		"fedex":       {"pickups", "cancel_pickups", "manifests", "find_manifests", "documents", "proof", "points"},
+		"dhl_express": {"pickups", "cancel_pickups", "documents", "find_documents", "proof", "points", "duties"},
 	}
 	canBookAgain := map[string]bool{"ups": true, "usps": true}
 	scopes := map[string]carrier.ManifestScope{"usps": carrier.ListedLabels, "fedex": carrier.AllOfTheDay}

@@ -55,7 +55,10 @@ func (m *model) closing(order *ship.ManifestOrder) (ship.ManifestClosing, error)
 	n := seed(string(order.ShipDate)+" "+strings.Join(numbers, " "), 0)
 	closing.Number = cycleNumber(n)
 	document := ship.Document{Type: "manifest", Format: "pdf"}
-	title := m.title + " Ground Manifest"
+	title := m.title + " Manifest"
+	if m.closes != nil {
+		title = m.title + " Ground Manifest"
+	}
 	if m.manifest == carrier.ListedLabels {
 		closing.Number = formNumber(n)
 		document.Type = "scan_form"

@@ -8,6 +8,7 @@ import (
 // model is a simulated carrier as data.
 type model struct {
 	name, title string
+	home        string // the only country that it takes parcels from; empty: any
 	packagings  []carrier.Packaging
 	services    []service
 
@@ -27,9 +28,15 @@ type model struct {
 	saturday    int64 // cents, for delivery on a Saturday
 	insurance   int64 // cents for each 100 dollars above the first
 
+	// abilities are those besides quotes, purchases and look-ups, by their names
+	// in carrier.Carrier.Abilities. The carriers of abilities.go have none
+	// here: theirs are methods.
+	abilities []string
+
 	onePickup bool  // keeps one pickup for a place and a day
 	pickupFee int64 // cents for a pickup; 0: the carrier names no price
 	manifest  carrier.ManifestScope
+	uploads   carrier.DocumentPolicy
 	closes    []string  // services that its manifest covers; nil: all
 	points    [3]string // names of its service points, as in pointKinds
 	pointID   string    // pattern of their ids, for pointID
@@ -46,7 +53,7 @@ type model struct {
 type refusals struct {
 	address, weight, size, lane, service, packaging, value, void, date, pieces string
 
-	window, cancel, manifest string
+	window, cancel, manifest, document string
 }
 
 // reach says where a service goes: a set.
@@ -103,10 +110,11 @@ var models = [...]model{
 		daysAhead: 7, daysAbroad: 7, residential: 545, signature: 625, adult: 775, saturday: 1600, insurance: 135,
 		onePickup: true, pickupFee: 1250,
 		number: upsNumber, pickup: upsPickup,
+		uploads: carrier.DocumentPolicy{Types: ship.UploadTypes},
 		refusals: refusals{
 			address: "120802", weight: "111035", size: "111055", lane: "111210", service: "111100", packaging: "111500",
 			value: "120500", void: "190102", date: "120900",
-			window: "9560131", cancel: "9510114",
+			window: "9560131", cancel: "9510114", document: "9590010",
 		},
 		points:  [3]string{"UPS Access Point Corner Market", "The UPS Store", "UPS Access Point Locker"},
 		pointID: "U########",
@@ -167,11 +175,12 @@ var models = [...]model{
 		daysAhead: 10, daysAbroad: 10, residential: 565, signature: 640, adult: 790, saturday: 1600, insurance: 135,
 		manifest: carrier.AllOfTheDay, closes: []string{"ground", "home_delivery"},
 		number: fedexNumber, pickup: fedexPickup,
+		uploads: carrier.DocumentPolicy{Types: ship.UploadTypes, Announced: true},
 		refusals: refusals{
 			address: "RECIPIENT.ADDRESS.INVALID", weight: "PACKAGE.WEIGHT.EXCEEDED", size: "PACKAGE.DIMENSIONS.EXCEEDED",
 			lane: "SERVICE.LANE.INVALID", service: "SERVICE.TYPE.INVALID", packaging: "PACKAGINGTYPE.MISSING.OR.INVALID",
 			value: "DECLAREDVALUE.CURRENCY.INVALID", void: "SHIPMENT.CANCEL.NOTALLOWED", date: "SHIPMENT.SHIPDATE.INVALID",
-			window: "PICKUP.REQUESTED.PREVIOUS.DAY", cancel: "PICKUP.NUMBER.EXPIRED", manifest: "SHIPMENT.CLOSE.NOTALLOWED",
+			window: "PICKUP.REQUESTED.PREVIOUS.DAY", cancel: "PICKUP.NUMBER.EXPIRED", manifest: "SHIPMENT.CLOSE.NOTALLOWED", document: "1001",
 		},
 		points:  [3]string{"FedEx OnSite Corner Market", "FedEx Office Print & Ship Center", "FedEx Self-Service Locker"},
 		pointID: "@@@@@",
@@ -194,14 +203,18 @@ var models = [...]model{
 		unit: 500, volume: 5000, maxGrams: 70_000, maxSideMM: 3000, maxGirthMM: 6000,
 		daysAhead: 10, daysAbroad: 10, residential: 620, signature: 700, adult: 950, saturday: 2000, insurance: 180,
 		number: dhlNumber, pickup: dhlPickup,
+		uploads: carrier.DocumentPolicy{Types: []string{"commercial_invoice", "certificate_of_origin", "declaration"}},
 		refusals: refusals{
 			address: "3003", weight: "8003", size: "8004", lane: "1001", service: "998", packaging: "420505",
 			value: "420504", void: "9010", date: "998",
-			window: "998", cancel: "9011",
+			window: "998", cancel: "9011", document: "1504",
 		},
 		points:  [3]string{"DHL Express ServicePoint Corner Market", "DHL Express ServicePoint", "DHL Express Locker"},
 		pointID: "@@@###",
 		extras:  dhlExtras,
 		scans:   dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
 	},
+	royalMail,
+	postNL,
+	canadaPost,
 }

@@ -17,6 +17,9 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 	if m.domesticUS && !isUS(order.Origin.Country) {
 		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from the United States and its territories", m.title)
 	}
+	if m.home != "" && order.Origin.Country != m.home {
+		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from %s", m.title, ship.CountryName(m.home))
+	}
 	for _, end := range [...]struct{ pointer, country string }{
 		{"/destination/country", order.Destination.Country},
 		{"/origin/country", order.Origin.Country},

@@ -1,5 +1,6 @@
 // Package sandbox holds the simulated carriers of test mode: ups, usps, fedex
-// and dhl_express. They quote by zone and weight, sell labels whose numbers
+// and dhl_express, and carriers of one country, which are offered only to orders
+// from there. They quote by zone and weight, sell labels whose numbers
 // have valid check digits, void them, and move parcels. They collect parcels,
 // close manifests, prove deliveries, find service points and estimate duties, each
 // as far as the real carrier does.
@@ -14,6 +15,7 @@ package sandbox
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Names are the simulated carriers, as in Specs.
+// Names are the simulated carriers of every country. They come first in Specs.
 var Names = []string{"ups", "usps", "fedex", "dhl_express"}
 
 // Specs describe the simulated carriers. Opened without a Doer, a carrier
@@ -42,11 +44,11 @@ func (m *model) spec() carrier.Spec {
 		Packagings: m.packagings,
 		Extras:     m.extras,
 
-		AddressCoverage: coverage,
 		ReturnsBilledOn: carrier.BilledOnPurchase,
 
 		OnePickupPerPlace: m.onePickup,
 		Manifest:          m.manifest,
+		Documents:         m.uploads,
 
 		Fields: []carrier.Field{{
 			Name:   "api_key",
@@ -62,6 +64,12 @@ func (m *model) spec() carrier.Spec {
 		},
 	}
 
+	if m.home != "" {
+		spec.Origins = []string{m.home}
+	}
+	if m.home == "" || slices.Contains(m.abilities, "addresses") {
+		spec.AddressCoverage = coverage
+	}
 	for _, offered := range m.services {
 		spec.Services = append(spec.Services, carrier.Service{Code: offered.code, Name: offered.name})
 	}

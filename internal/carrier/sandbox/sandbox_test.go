@@ -16,6 +16,25 @@ const reference = "S0123456789ABCDEFGHJKMNPQR"
 // firstService is a service of each carrier that takes order.
 var firstService = map[string]string{
 	"ups": "ground", "usps": "priority_mail", "fedex": "ground", "dhl_express": "express_domestic",
+	"royal_mail": "tracked_48", "postnl": "standard", "canada_post": "expedited_parcel",
+}
+
+// homes are where the carriers of one country take parcels.
+var homes = map[string]ship.Address{
+	"GB": {Name: "Goods In", Company: "Acme", Address1: "1 Dock Road", City: "Bristol", Zip: "BS1 4DJ", Country: "GB"},
+	"CA": {Name: "Receiving", Company: "Acme", Address1: "2701 Riverside Dr", City: "Ottawa", State: "ON", Zip: "K1A 0B1", Country: "CA"},
+	"NL": {Name: "Magazijn", Company: "Acme", Address1: "Siriusdreef 42", City: "Hoofddorp", Zip: "2132 WT", Country: "NL"},
+}
+
+// orderFor returns a parcel that the carrier takes: within its country.
+func orderFor(spec carrier.Spec) ship.Order {
+	sent := order()
+	if len(spec.Origins) > 0 {
+		sent.Origin = homes[spec.Origins[0]]
+		sent.Destination = sent.Origin
+		sent.Destination.Name = "Ada Lovelace"
+	}
+	return sent
 }
 
 // order returns one parcel of 2.5 lb from Los Angeles to New York.
@@ -92,7 +111,9 @@ func TestCarrier(t *testing.T) {
 	for _, spec := range sandbox.Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel() // most of the time is spent waiting for answers that never come
-			absent := buyOrder(spec.Name)
+			sent := buyOrder(spec.Name)
+			sent.Order = orderFor(spec)
+			absent := sent
 			absent.Order.Destination.Name = "Fault Timeout"
 			notBooked := pickup()
 			notBooked.Order.Address.Name = "Fault Timeout"
@@ -100,7 +121,7 @@ func TestCarrier(t *testing.T) {
 				Spec:        spec,
 				Credentials: carrier.Credentials{"api_key": "key-that-nobody-may-see"},
 				Service:     func(testing.TB) carrier.Doer { return sandbox.Service{} },
-				Order:       buyOrder(spec.Name),
+				Order:       sent,
 				Absent:      absent,
 				Refusal:     carriertest.Refusal{Status: 422, Body: `{"code":"120802","message":"%s"}`, Code: "120802"},
 				Addresses:   addresses(),
@@ -108,6 +129,7 @@ func TestCarrier(t *testing.T) {
 				Stateless:    true,
 				Pickup:       pickup(),
 				AbsentPickup: notBooked,
+				Declared:     buyOrder(spec.Name),
 				Points:       ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 5},
 				Duties:       abroad(),
 			})
@@ -117,8 +139,11 @@ func TestCarrier(t *testing.T) {
 
 func TestSpecsAreNamed(t *testing.T) {
 	for i, spec := range sandbox.Specs() {
-		if spec.Name != sandbox.Names[i] {
+		if i < len(sandbox.Names) && spec.Name != sandbox.Names[i] {
 			t.Errorf("spec %d is %s, want %s", i, spec.Name, sandbox.Names[i])
+		}
+		if isNational := len(spec.Origins) > 0; isNational != (i >= len(sandbox.Names)) {
+			t.Errorf("%s takes parcels from %v", spec.Name, spec.Origins)
 		}
 		seen := map[string]bool{}
 		for _, s := range spec.Services {

@@ -21,15 +21,16 @@ import (
 // Numbers are recognized as their carrier's, whatever the reference, service
 // and piece.
 func TestNumbersHaveValidCheckDigits(t *testing.T) {
-	length := map[string]int{"ups": 18, "usps": 22, "fedex": 12, "dhl_express": 10}
+	length := map[string]int{"ups": 18, "usps": 22, "fedex": 12, "dhl_express": 10, "royal_mail": 13, "postnl": 15, "canada_post": 16}
 	for _, spec := range sandbox.Specs() {
 		c := open(t, spec.Name)
-		rates, err := c.Rates(t.Context(), order())
+		rates, err := c.Rates(t.Context(), orderFor(spec))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 10_000 {
 			b := buyOrder(spec.Name)
+			b.Order = orderFor(spec)
 			b.Reference = "S" + strconv.FormatInt(int64(i)*7919, 32)
 			b.Service = rates[i%len(rates)].Service
 			p, err := c.Buy(t.Context(), b)

@@ -139,6 +139,16 @@ func serveDay(ctx context.Context, d direct, operation string, body []byte) (any
 		}
 		return d.findManifest(&order)
 
+	case "document", "find_document":
+		request, err := read[carrier.DocumentRequest](body)
+		if err != nil {
+			return nil, err
+		}
+		if operation == "document" {
+			return d.receive(&request)
+		}
+		return d.findDocument(&request)
+
 	case "proof":
 		purchase, err := read[ship.Purchase](body)
 		if err != nil {

@@ -25,7 +25,7 @@ var credentials = carrier.Credentials{
 var files = []string{
 	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
 	"ups/openapi-json/Tracking.json", "ups/openapi-json/AddressValidation.json", "ups/openapi-json/Pickup.json",
-	"ups/openapi-json/Locator.json", "ups/openapi-json/LandedCost.json",
+	"ups/openapi-json/Locator.json", "ups/openapi-json/LandedCost.json", "ups/openapi-json/Paperless.json",
 }
 
 // Deviations of UPS from its own OpenAPI files.
@@ -194,6 +194,8 @@ func TestCarrier(t *testing.T) {
 				Addresses:  addresses(),
 				Pickup:     pickup(),
 				Duties:     abroad().Order,
+				Declared:   abroad(),
+				Requests:   map[string]int{"documents": 2}, // into the Forms History, and to the shipment
 				Points:     ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 3},
 				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
 				TokenPaths: []string{"/security/v1/oauth/token"},

@@ -5,6 +5,8 @@
 package ups
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -21,7 +23,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "client_id", Title: "Client ID", Required: true,
-			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation, Pickup, Locator and Landed Cost), and copy the Client ID from its credentials.",
+			Help: "At developer.ups.com open Apps, choose the app (or add one with the products Authorization, Rating, Shipping, Tracking, Address Validation, Pickup, Locator, Landed Cost and Paperless Documents), and copy the Client ID from its credentials.",
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
@@ -38,6 +40,7 @@ var Spec = carrier.Spec{
 	Formats:         []string{"gif", "zpl"},
 	Address:         addressLimits,
 	AddressCoverage: addressCoverage,
+	Documents:       carrier.DocumentPolicy{Types: slices.Sorted(maps.Keys(documentTypes))},
 	TrackBatch:      trackBatch,
 	SubscribeBatch:  subscribeBatch,
 	LookupLag:       time.Minute,
@@ -58,6 +61,7 @@ var Spec = carrier.Spec{
 		"In sales to consumers in the European Union, an item without a GTIN is declared as having no standardized identifier. Without an identifier of type `none` to confirm that, the shipment gets a warning.",
 		"Registrations under which the seller has collected the tax are sent in their own market only: IOSS in the European Union, VOEC in Norway, ARN in Australia, IRD in New Zealand, Singapore's GST in Singapore.",
 		"UPS sends the invoice to customs electronically where the account and the destination allow it; `customs.paperless: off` requests a printed one. A copy of the invoice is among the shipment's documents either way.",
+		"Uploaded documents are sent to UPS (product Paperless Documents), which attaches them to the shipment, unless `customs.paperless` is off. UPS must enable \"Upload Forms Created Offline\" for the account. UPS shows no documents, so one whose response is lost needs review. UPS's test environment keeps no shipments and takes no documents.",
 		"Addresses in Vietnam need a province. UPS has country codes of its own for the Canary Islands and for territories of the United States and France; Waybill uses them.",
 		"UPS accepts 35 characters in the sender's name and prints 30; it accepts 30 characters in a city and prints 15.",
 		"UPS checks addresses in the United States and Puerto Rico against postal data (product Address Validation), and says whether they are homes or businesses. Its test environment knows only addresses in New York and California; the verdict on others is `unknown` there.",

@@ -39,7 +39,7 @@ var (
 
 // read decodes a request twice: as it is, to see what is missing, and into v.
 func read(r *http.Request, v any) (doc map[string]any, invalid []string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 4<<20))
+	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
 	if err != nil {
 		return nil, []string{"the request could not be read"}
 	}

@@ -38,6 +38,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 		s.route("GET "+prefix+"/tracking", s.trackMany)
 		s.route("GET "+prefix+"/shipments/{number}/tracking", s.trackOne)
 		s.route("GET "+prefix+"/shipments/{number}/proof-of-delivery", s.proof)
+		s.route("PATCH "+prefix+"/shipments/{number}/upload-image", s.uploadImage)
+		s.route("GET "+prefix+"/shipments/{number}/get-image", s.showImages)
 		s.route("GET "+prefix+"/servicepoints", s.servicePoints)
 		s.route("POST "+prefix+"/landed-cost", s.landedCost)
 		s.route("POST "+prefix+"/pickups", s.bookPickup)

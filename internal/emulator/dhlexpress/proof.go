@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // proofContents are the proofs that DHL knows.
@@ -32,13 +34,13 @@ func (s standIn) proof(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	p := page{wide: 595, high: 842}
-	p.text(40, 790, 16, "PROOF OF DELIVERY")
-	p.text(40, 770, 10, "Waybill %s   %s", sale.Number, strings.ToUpper(k.To.CityName))
-	p.text(40, 750, 10, "%s %s   signed by %s", events[i].Date, events[i].Time, events[i].SignedBy)
+	p := emulator.Page{Wide: 595, High: 842}
+	p.Text(40, 790, 16, "PROOF OF DELIVERY")
+	p.Text(40, 770, 10, "Waybill %s   %s", sale.Number, strings.ToUpper(k.To.CityName))
+	p.Text(40, 750, 10, "%s %s   signed by %s", events[i].Date, events[i].Time, events[i].SignedBy)
 	reply(w, http.StatusOK, map[string]any{"documents": []any{map[string]any{
 		"encodingFormat": "PDF",
-		"content":        pdf([]page{p}),
+		"content":        emulator.PDF(p),
 		"typeCode":       "POD",
 	}}})
 }

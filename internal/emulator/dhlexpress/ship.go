@@ -124,6 +124,7 @@ type kept struct {
 	References []reference `json:"references"`
 	Weights    []float64   `json:"weights"`
 	Dutiable   bool        `json:"dutiable,omitempty"`
+	Paperless  bool        `json:"paperless,omitempty"`
 	Pieces     []string    `json:"pieces"`
 }
 
@@ -328,6 +329,7 @@ func (s standIn) sale(in shipment, l load, o offer) emulator.Entry {
 		Content:    in.Content.Description,
 		References: in.CustomerReferences,
 		Dutiable:   l.dutiable,
+		Paperless:  slices.ContainsFunc(in.ValueAddedServices, func(e extra) bool { return e.ServiceCode == "WY" }),
 	}
 	k.Arrival, _ = o.arrival(l)
 	for i, p := range l.packages {
@@ -379,17 +381,17 @@ func (in shipment) documents(sale emulator.Entry, k kept) []any {
 	from := in.CustomerDetails.ShipperDetails
 	to := in.CustomerDetails.ReceiverDetails
 	freeText := in.freeText()
-	labels := make([]page, len(k.Pieces))
+	labels := make([]emulator.Page, len(k.Pieces))
 	for i, id := range k.Pieces {
 		labels[i] = labelPage(sale, k, id, i, from, to)
 		if freeText != "" {
-			labels[i].text(16, 232, 8, "%s", freeText)
+			labels[i].Text(16, 232, 8, "%s", freeText)
 		}
 	}
 
 	var list []any
-	add := func(kind string, piece int, pages ...page) {
-		document := map[string]any{"imageFormat": "PDF", "content": pdf(pages), "typeCode": kind}
+	add := func(kind string, piece int, pages ...emulator.Page) {
+		document := map[string]any{"imageFormat": "PDF", "content": emulator.PDF(pages...), "typeCode": kind}
 		if piece > 0 {
 			document["packageReferenceNumber"] = piece
 		}

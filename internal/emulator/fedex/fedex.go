@@ -1,6 +1,6 @@
 // Package fedex is an emulator of FedEx: tokens, rates, labels, cancellation,
-// tracking, checks of addresses, pickups, manifests, proofs of delivery and service
-// points, in the carrier's own protocol and as strict as the carrier. It shares no
+// tracking, checks of addresses, pickups, manifests, proofs of delivery, service
+// points and documents, in the carrier's own protocol and as strict as the carrier. It shares no
 // code with the service.
 //
 // It also sends pushes, like the webhook that is set up in FedEx's portal:
@@ -71,6 +71,9 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("PUT /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.closeDay), ClientID, ComprehensiveClientID))
 	f.Handle("POST /ship/v1/endofday/", true, f.onlyFor(f.answered("close", f.reprint), ClientID, ComprehensiveClientID))
 	f.Handle("POST /location/v1/locations", true, f.onlyFor(f.answered("locations", f.locations), ClientID, ComprehensiveClientID))
+	for _, host := range []string{"", "/sandbox"} {
+		f.Handle("POST "+host+"/documents/v1/etds/encodedmultiupload", true, f.onlyFor(f.answered("documents", f.uploadDocument), ClientID, ComprehensiveClientID))
+	}
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 	f.Handle("POST /track/v1/trackingdocuments", true, f.answered("track", f.prove))
@@ -195,7 +198,7 @@ func marshal(body object) []byte {
 // read decodes a request, and refuses anything that is not JSON of the expected
 // structure.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
-	const limit = 1 << 20
+	const limit = 16 << 20
 
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid content type.")

@@ -28,7 +28,8 @@ type (
 			Types  []string                    `json:"specialServiceTypes"`
 			Return struct{ ReturnType string } `json:"returnShipmentDetail"`
 			ETD    struct {
-				Requested []string `json:"requestedDocumentTypes"`
+				Requested  []string `json:"requestedDocumentTypes"`
+				Attributes []string `json:"attributes"`
 			} `json:"etdDetail"`
 			Hold struct{ LocationID string }        `json:"holdAtLocationDetail"`
 			COD  struct{ CodCollectionType string } `json:"shipmentCODDetail"`

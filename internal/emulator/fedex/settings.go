@@ -18,7 +18,7 @@ type settings struct {
 	Unanswered []string `json:"unanswered,omitempty"`
 }
 
-var interfaces = []string{"rates", "ship", "cancel", "track", "address", "pickup", "close", "locations"}
+var interfaces = []string{"rates", "ship", "cancel", "track", "address", "pickup", "close", "locations", "documents"}
 
 // answered returns the handler of an interface, unless the settings leave its
 // requests unanswered.

@@ -19,6 +19,8 @@ type kept struct {
 	To        place  `json:"to"`
 
 	References []reference `json:"references,omitempty"`
+
+	DocumentsFollow bool `json:"documentsFollow,omitempty"`
 }
 
 type shipRequest struct {
@@ -69,13 +71,14 @@ func (f *fedex) buy(w http.ResponseWriter, r *http.Request) {
 	ordered := services[s.ServiceType]
 	quoted := ordered.price(s)
 	memory, err := json.Marshal(kept{
-		ShipDate:   s.day().Format(time.DateOnly),
-		Commit:     quoted.commit.Format(local),
-		Carrier:    ordered.carrier,
-		Packaging:  s.PackagingType,
-		From:       s.Shipper.Address,
-		To:         s.to().Address,
-		References: s.Pieces[0].References,
+		ShipDate:        s.day().Format(time.DateOnly),
+		Commit:          quoted.commit.Format(local),
+		Carrier:         ordered.carrier,
+		Packaging:       s.PackagingType,
+		From:            s.Shipper.Address,
+		To:              s.to().Address,
+		References:      s.Pieces[0].References,
+		DocumentsFollow: s.isPaperless() && slices.Contains(s.Special.ETD.Attributes, "POST_SHIPMENT_UPLOAD_REQUESTED"),
 	})
 	if err != nil {
 		f.Fail(w, http.StatusInternalServerError)

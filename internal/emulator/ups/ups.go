@@ -1,6 +1,6 @@
 // Package ups is an emulator of UPS: tokens, quotes, purchases, label recovery,
-// voids, tracking, Track Alert, checks of addresses, pickups, Access Points and
-// estimates of duties, in UPS's own protocol. It shares no code with the service,
+// voids, tracking, Track Alert, checks of addresses, pickups, Access Points,
+// estimates of duties and documents, in UPS's own protocol. It shares no code with the service,
 // and tests compare the service's records with its ledger.
 //
 // It pushes the events of parcels, from their subscription on, to the webhook
@@ -60,6 +60,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("DELETE /api/shipments/v2409/pickup/{by}", true, s.cancelPickup)
 	s.Handle("POST /api/locations/v3/search/availabilities/{option}", true, s.findPoints)
 	s.Handle("POST /api/landedcost/v1/quotes", true, s.estimate)
+	s.Handle("POST /api/paperlessdocuments/v2/upload", true, s.uploadForm)
+	s.Handle("POST /api/paperlessdocuments/v2/image", true, s.attachForm)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
@@ -116,7 +118,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 		refuse(w, refusal{"10007", "The request has an invalid content type"})
 		return false
 	}
-	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<20)).Decode(into) != nil {
+	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<20)).Decode(into) != nil {
 		refuse(w, refusal{"10002", "The JSON document is not valid"})
 		return false
 	}

@@ -1,0 +1,99 @@
+package amazonshipping
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// driver is one account.
+type driver struct {
+	base      string
+	tokenURL  string
+	client    string
+	secret    string
+	refresh   string
+	business  business
+	carrierID string // of Amazon's own network, for tracking
+	via       carrier.Doer
+	token     *carrierkit.Token
+}
+
+func open(opening carrier.Opening) (carrier.Driver, error) {
+	given := func(name string) string { return strings.TrimSpace(opening.Credentials[name]) }
+	account, ok := businessOf(cmp.Or(given("business_id"), businesses[0].id()))
+	if !ok {
+		return nil, ship.InvalidFields([]ship.FieldError{{
+			Pointer: "/business_id",
+			Code:    "invalid",
+			Detail:  "must be one of " + strings.Join(businessIDs(), ", "),
+		}})
+	}
+
+	d := &driver{
+		base:      opening.BaseURL,
+		tokenURL:  opening.BaseURL + tokenPath,
+		client:    given("client_id"),
+		secret:    given("client_secret"),
+		refresh:   given("refresh_token"),
+		business:  account,
+		carrierID: given("tracking_carrier_id"),
+		via:       opening.Via,
+		token:     carrierkit.NewToken(),
+	}
+	if d.carrierID == "" {
+		d.carrierID = "AMZN_" + account.suffix
+	}
+
+	// Amazon has a host for each part of the world, and another that issues
+	// tokens for all of them.
+	if d.base == liveURL || d.base == testURL {
+		d.base = strings.Replace(d.base, "-na.", "-"+account.region+".", 1)
+		d.tokenURL = "https://api.amazon.com" + tokenPath
+	}
+	return d, nil
+}
+
+// Check asks which shipments wait for a collection form, which changes nothing
+// and needs the app, the authorization and the shipping account.
+func (d *driver) Check(ctx context.Context) error {
+	var answer struct {
+		Carriers []struct{} `json:"unmanifestedCarrierInformationList"`
+	}
+	return d.do(ctx, carrierkit.Call{
+		Method: http.MethodPut,
+		URL:    d.base + "/shipping/v2/unmanifestedShipments",
+		Body:   struct{}{},
+	}, &answer)
+}
+
+// userAgent is what Amazon asks every app to send.
+const userAgent = "Waybill/1.0 (Language=Go)"
+
+// do makes one call with a token.
+func (d *driver) do(ctx context.Context, call carrierkit.Call, answer any) error {
+	call.Refusal = refusalOf
+	call.Limit = answerLimit
+
+	// Each attempt gets a header of its own, as the second has another token.
+	header := call.Header
+	err := d.token.Use(ctx, d.fetchToken, func(token string) error {
+		call.Header = header.Clone()
+		if call.Header == nil {
+			call.Header = http.Header{}
+		}
+		call.Header.Set("X-Amz-Access-Token", token)
+		call.Header.Set("X-Amzn-Shipping-Business-Id", d.business.id())
+		call.Header.Set("User-Agent", userAgent)
+		return call.Do(ctx, d.via, answer)
+	})
+	return explain(err)
+}
+
+// answerLimit bounds an answer: a label is some hundred kilobytes.
+const answerLimit = 4 << 20

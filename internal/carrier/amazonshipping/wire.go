@@ -1,0 +1,211 @@
+package amazonshipping
+
+import "encoding/json"
+
+// The messages of the Shipping API, only the fields that are used.
+
+type money struct {
+	Value json.Number `json:"value"`
+	Unit  string      `json:"unit"` // the currency
+}
+
+type weight struct {
+	Value json.Number `json:"value"`
+	Unit  string      `json:"unit"`
+}
+
+type dimensions struct {
+	Length json.Number `json:"length"`
+	Width  json.Number `json:"width"`
+	Height json.Number `json:"height"`
+	Unit   string      `json:"unit"`
+}
+
+type address struct {
+	Name        string `json:"name"`
+	CompanyName string `json:"companyName,omitempty"`
+	Line1       string `json:"addressLine1"`
+	Line2       string `json:"addressLine2,omitempty"`
+	Line3       string `json:"addressLine3,omitempty"`
+	City        string `json:"city"`
+	State       string `json:"stateOrRegion"`
+	Zip         string `json:"postalCode"`
+	Country     string `json:"countryCode"`
+	Phone       string `json:"phoneNumber,omitempty"`
+	Email       string `json:"email,omitempty"`
+}
+
+type item struct {
+	Quantity    int    `json:"quantity"`
+	Description string `json:"description,omitempty"`
+	Identifier  string `json:"itemIdentifier,omitempty"`
+	Value       *money `json:"itemValue,omitempty"`
+}
+
+type pack struct {
+	Reference    string     `json:"packageClientReferenceId"`
+	Dimensions   dimensions `json:"dimensions"`
+	Weight       weight     `json:"weight"`
+	InsuredValue money      `json:"insuredValue"`
+	Items        []item     `json:"items"`
+}
+
+type channel struct {
+	Type string `json:"channelType"`
+}
+
+type rateRequest struct {
+	ShipFrom       address      `json:"shipFrom"`
+	ShipTo         address      `json:"shipTo"`
+	ShipDate       string       `json:"shipDate,omitempty"`
+	Packages       []pack       `json:"packages"`
+	ChannelDetails channel      `json:"channelDetails"`
+	AccessPoint    *accessPoint `json:"destinationAccessPointDetails,omitempty"`
+}
+
+// An accessPoint is a locker or a counter where the recipient collects the parcel.
+type accessPoint struct {
+	ID string `json:"accessPointId"`
+}
+
+type rateAnswer struct {
+	Payload *quote `json:"payload"`
+}
+
+// A quote can be bought by its token for ten minutes.
+type quote struct {
+	Token      string `json:"requestToken"`
+	Rates      []rate `json:"rates"`
+	Ineligible []struct {
+		Reasons []struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"ineligibilityReasons"`
+	} `json:"ineligibleRates"`
+}
+
+type rate struct {
+	ID           string `json:"rateId"`
+	CarrierID    string `json:"carrierId"`
+	CarrierName  string `json:"carrierName"`
+	ServiceID    string `json:"serviceId"`
+	ServiceName  string `json:"serviceName"`
+	BilledWeight weight `json:"billedWeight"`
+	Total        money  `json:"totalCharge"`
+	Promise      struct {
+		Delivery window `json:"deliveryWindow"`
+	} `json:"promise"`
+	Documents   []supportedDocument `json:"supportedDocumentSpecifications"`
+	Groups      []extraGroup        `json:"availableValueAddedServiceGroups"`
+	NeedsInputs bool                `json:"requiresAdditionalInputs"`
+	Items       []struct {
+		ID     string `json:"rateItemID"`
+		Charge money  `json:"rateItemCharge"`
+	} `json:"rateItemList"`
+}
+
+type window struct {
+	Start string `json:"start"`
+	End   string `json:"end"`
+}
+
+// An extraGroup is a group of value-added services, of which one can be chosen,
+// or must be.
+type extraGroup struct {
+	IsRequired bool    `json:"isRequired"`
+	Services   []extra `json:"valueAddedServices"`
+}
+
+type extra struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Cost money  `json:"cost"`
+}
+
+type supportedDocument struct {
+	Format  string       `json:"format"`
+	Size    documentSize `json:"size"`
+	Options []struct {
+		Resolutions []int    `json:"supportedDPIs"`
+		Layouts     []string `json:"supportedPageLayouts"`
+		Joining     []bool   `json:"supportedFileJoiningOptions"`
+		Details     []struct {
+			Name        string `json:"name"`
+			IsMandatory bool   `json:"isMandatory"`
+		} `json:"supportedDocumentDetails"`
+	} `json:"printOptions"`
+}
+
+type documentSize struct {
+	Width  json.Number `json:"width"`
+	Length json.Number `json:"length"`
+	Unit   string      `json:"unit"`
+}
+
+type purchaseRequest struct {
+	Token    string            `json:"requestToken"`
+	RateID   string            `json:"rateId"`
+	Document requestedDocument `json:"requestedDocumentSpecification"`
+	Extras   []requestedExtra  `json:"requestedValueAddedServices,omitempty"`
+}
+
+type requestedDocument struct {
+	Format     string       `json:"format"`
+	Size       documentSize `json:"size"`
+	Resolution int          `json:"dpi,omitempty"`
+	Layout     string       `json:"pageLayout,omitempty"`
+	IsJoined   bool         `json:"needFileJoining"`
+	Types      []string     `json:"requestedDocumentTypes"`
+}
+
+type requestedExtra struct {
+	ID string `json:"id"`
+}
+
+type purchaseAnswer struct {
+	Payload *struct {
+		ShipmentID string `json:"shipmentId"`
+		Packages   []struct {
+			Reference  string `json:"packageClientReferenceId"`
+			TrackingID string `json:"trackingId"`
+			Documents  []struct {
+				Type     string `json:"type"`
+				Format   string `json:"format"`
+				Contents []byte `json:"contents"`
+			} `json:"packageDocuments"`
+		} `json:"packageDocumentDetails"`
+		Promise struct {
+			Delivery window `json:"deliveryWindow"`
+		} `json:"promise"`
+	} `json:"payload"`
+}
+
+type cancelAnswer struct {
+	Payload *struct{} `json:"payload"`
+}
+
+type trackingAnswer struct {
+	Payload *struct {
+		Events   []json.RawMessage `json:"eventHistory"`
+		Promised string            `json:"promisedDeliveryDate"`
+	} `json:"payload"`
+}
+
+type event struct {
+	Code     string `json:"eventCode"`
+	Time     string `json:"eventTime"`
+	Type     string `json:"shipmentType"` // "FORWARD" or "RETURNS"
+	Location struct {
+		City    string `json:"city"`
+		State   string `json:"stateOrRegion"`
+		Country string `json:"countryCode"`
+	} `json:"location"`
+}
+
+type errorAnswer struct {
+	Errors []struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Details string `json:"details"`
+	} `json:"errors"`
+}

@@ -1,0 +1,75 @@
+package canadapost
+
+import (
+	"slices"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A service of ours is one of Canada Post's.
+type service struct {
+	code, name string
+	own        string // Canada Post's code
+}
+
+// isDomestic reports whether the service stays within Canada.
+func (s service) isDomestic() bool { return s.own[:4] == "DOM." }
+
+var offered = []service{
+	{"regular_parcel", "Regular Parcel", "DOM.RP"},
+	{"expedited_parcel", "Expedited Parcel", "DOM.EP"},
+	{"xpresspost", "Xpresspost", "DOM.XP"},
+	{"xpresspost_certified", "Xpresspost Certified", "DOM.XP.CERT"},
+	{"priority", "Priority", "DOM.PC"},
+	{"xpresspost_international", "Xpresspost International", "INT.XP"},
+	{"tracked_packet_international", "Tracked Packet International", "INT.TP"},
+	{"international_parcel_air", "International Parcel, Air", "INT.IP.AIR"},
+	{"international_parcel_surface", "International Parcel, Surface", "INT.IP.SURF"},
+	{"priority_worldwide_envelope", "Priority Worldwide Envelope", "INT.PW.ENV"},
+	{"priority_worldwide_pak", "Priority Worldwide Pak", "INT.PW.PAK"},
+	{"priority_worldwide_parcel", "Priority Worldwide Parcel", "INT.PW.PARCEL"},
+}
+
+func specServices() []carrier.Service {
+	list := make([]carrier.Service, len(offered))
+	for i, s := range offered {
+		list[i] = carrier.Service{Code: s.code, Name: "Canada Post " + s.name}
+	}
+	return list
+}
+
+// serviceBy returns the service for which is reports true.
+func serviceBy(is func(service) bool) (service, bool) {
+	i := slices.IndexFunc(offered, is)
+	if i < 0 {
+		return service{}, false
+	}
+	return offered[i], true
+}
+
+// Codes of options.
+const (
+	optionSignature  = "SO"
+	optionAdult      = "PA18" // proof that the recipient is 18 or older
+	optionCoverage   = "COV"
+	optionHold       = "HFP"  // held for pickup, with a card
+	optionReturnPaid = "RASE" // back at the sender's expense if it cannot be delivered
+)
+
+// adjustmentFuel is the code of the fuel surcharge.
+const adjustmentFuel = "FUELSC"
+
+// reasons are the codes of why goods leave Canada, by the API's type of
+// contents. Contents without one are "other", with words.
+var reasons = map[string]string{
+	"documents":   "DOC",
+	"merchandise": "SOG",
+	"gift":        "GIF",
+	"sample":      "SAM",
+}
+
+// otherReasons are the words for contents without a code.
+var otherReasons = map[string]string{
+	"returned_goods": "Returned goods",
+	"other":          "Other",
+}

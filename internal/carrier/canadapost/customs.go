@@ -1,0 +1,141 @@
+package canadapost
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// The most that a declaration holds.
+const (
+	maxItems       = 500
+	maxDescription = 45
+	maxSKU         = 15
+	maxInvoice     = 10
+	maxIOSS        = 13
+	maxUnits       = 9999
+)
+
+// customs returns the declaration; nil within Canada.
+func (p *draft) customs(order ship.Order) (*customs, error) {
+	if !p.isAbroad {
+		return nil, nil
+	}
+
+	var c checker
+	given := order.Customs
+	if given == nil || len(given.Items) == 0 || len(given.Items) > maxItems {
+		c.refuse("/customs/items", "required", fmt.Sprintf("Canada Post needs a customs declaration with 1 to %d items for this destination", maxItems))
+		return nil, carrierkit.InvalidOrder("Canada Post", c.invalid)
+	}
+	if given.Incoterm == "DDP" {
+		c.refuse("/customs/incoterm", "unsupported", "duties cannot be prepaid with Canada Post: use incoterm DAP")
+	}
+
+	declared := &customs{Currency: "CAD", Reason: reasons[given.ContentsType]}
+	if declared.Reason == "" {
+		declared.Reason = "OTH"
+		declared.OtherReason = otherReasons[given.ContentsType]
+	}
+	if utf8.RuneCountInString(given.InvoiceNumber) <= maxInvoice {
+		declared.Invoice = given.InvoiceNumber
+	} else {
+		p.warnings = append(p.warnings, fmt.Sprintf("customs.invoiceNumber is left out: Canada Post takes at most %d characters", maxInvoice))
+	}
+	for _, tax := range given.TaxNumbers() {
+		if tax.Type == "ioss" && len(tax.Number) <= maxIOSS {
+			declared.IOSS = tax.Number
+		}
+	}
+
+	weights := c.weights(order)
+	for i, item := range given.Items {
+		declared.Items = append(declared.Items, p.item(&c, i, item, weights[i]))
+	}
+	return declared, carrierkit.InvalidOrder("Canada Post", c.invalid)
+}
+
+// item returns one line of the declaration.
+func (p *draft) item(c *checker, i int, item ship.CustomsItem, grams int64) customsItem {
+	pointer := fmt.Sprintf("/customs/items/%d/", i)
+	if item.Value.Currency != "CAD" || item.Value.Minor <= 0 {
+		c.refuse(pointer+"value", "invalid", "must be an amount in CAD above 0: Canada Post declares goods in Canadian dollars")
+	}
+	if item.Quantity < 1 || item.Quantity > maxUnits {
+		c.refuse(pointer+"quantity", "invalid", fmt.Sprintf("must be between 1 and %d for Canada Post", maxUnits))
+	}
+	code, ok := tariffCode(item.HSCode)
+	if !ok {
+		c.refuse(pointer+"hsCode", "invalid", "must be a tariff number of 4, 6, 8 or 10 digits, such as 610910")
+	}
+
+	line := customsItem{
+		Quantity:    item.Quantity,
+		Description: p.shorten(fmt.Sprintf("customs.items.%d.description", i), item.Description, maxDescription),
+		HSCode:      code,
+		Weight:      decimal(grams, 3),
+		Value:       item.Value.Amount(),
+		Country:     item.OriginCountry,
+	}
+	if utf8.RuneCountInString(item.SKU) <= maxSKU {
+		line.SKU = item.SKU
+	}
+	return line
+}
+
+// weights returns the weight of one piece of every item. Items without a weight
+// share what the others leave of the parcel.
+func (c *checker) weights(order ship.Order) []int64 {
+	items := order.Customs.Items
+	left := order.Parcels[0].WeightGrams
+	var missing int64
+	for _, item := range items {
+		left -= item.WeightGrams * int64(item.Quantity)
+		if item.WeightGrams == 0 {
+			missing += int64(item.Quantity)
+		}
+	}
+
+	weights := make([]int64, len(items))
+	for i, item := range items {
+		weights[i] = item.WeightGrams
+		if item.WeightGrams == 0 {
+			weights[i] = max(left/max(missing, 1), 1)
+		}
+	}
+	return weights
+}
+
+// tariffCode returns a tariff number as Canada Post writes it: "6109.10.00".
+func tariffCode(given string) (code string, ok bool) {
+	digits := strings.NewReplacer(".", "", " ", "").Replace(given)
+	if digits == "" {
+		return "", true
+	}
+	if !carrierkit.AllDigits(digits) || len(digits) < 4 || len(digits) > 10 || len(digits)%2 != 0 {
+		return "", false
+	}
+
+	code = digits[:4]
+	for rest := digits[4:]; rest != ""; rest = rest[2:] {
+		code += "." + rest[:2]
+	}
+	return code, true
+}
+
+// shorten cuts a text that is printed for people, at a word, and adds a warning.
+func (p *draft) shorten(name, value string, limit int) string {
+	if utf8.RuneCountInString(value) <= limit {
+		return value
+	}
+
+	short := string([]rune(value)[:limit])
+	if i := strings.LastIndexByte(short, ' '); i > limit/2 {
+		short = short[:i]
+	}
+	p.warnings = append(p.warnings, fmt.Sprintf("%s is shortened to the %d characters that the carrier prints", name, limit))
+	return strings.TrimSpace(short)
+}

@@ -1,0 +1,135 @@
+package canadapost_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/canadapost"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/canadapost"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// ref is shaped like those of the service.
+const ref = "S0123456789ABCDEFGHJKMNPQR"
+
+var credentials = carrier.Credentials{
+	"api_user":        standin.User,
+	"api_password":    standin.Password,
+	"customer_number": standin.Customer,
+	"contract_id":     standin.Contract,
+	"refund_email":    standin.Email,
+}
+
+// newSchemas checks exchanges against Canada Post's own schemas. There are no
+// departures.
+func newSchemas(t testing.TB) *carriertest.Schemas {
+	t.Helper()
+	return carriertest.NewSchemas(t, nil,
+		"canada-post/xsd/shipment.xsd", "canada-post/xsd/rating.xsd", "canada-post/xsd/discovery.xsd",
+		"canada-post/xsd/track.xsd", "canada-post/xsd/messages.xsd")
+}
+
+// newStandIn returns an emulator with an empty ledger.
+func newStandIn(t testing.TB) *emulator.Server {
+	t.Helper()
+	l, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return standin.New(l)
+}
+
+func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	c, err := carrier.Open(canadapost.Spec, carrier.Opening{Credentials: given, BaseURL: canadapost.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// domesticOrder returns a parcel inside Canada.
+func domesticOrder() carrier.BuyOrder {
+	return carrier.BuyOrder{
+		Service:   "expedited_parcel",
+		Reference: ref,
+		Shipment:  ship.NewShipmentID(0, time.Now()),
+		Order: ship.Order{
+			OrderID: "ORD-1001",
+			Origin: ship.Address{
+				Name: "Entrepôt", Company: "Acme Ltée", Address1: "2701 Riverside Dr", City: "Ottawa", State: "ON", Zip: "K1A 0B1", Country: "CA",
+				Phone: "+1 613 555 0100", Email: "ship@example.com",
+			},
+			Destination: ship.Address{
+				Name: "Zoé Gagné", Address1: "1201 rue Bleury", Address2: "App. 4", City: "Montréal", State: "QC", Zip: "H3B 1A1", Country: "CA",
+			},
+			Parcels: []ship.Parcel{{
+				Weight: 1200, WeightUnit: ship.Gram, WeightGrams: 1200,
+				Dimensions: &ship.Dimensions{Length: 30, Width: 20, Height: 10, Unit: ship.Centimetre, LengthMM: 300, WidthMM: 200, HeightMM: 100},
+			}},
+		},
+	}
+}
+
+// foreignOrder returns goods from Canada to Germany.
+func foreignOrder() carrier.BuyOrder {
+	b := domesticOrder()
+	b.Service = "xpresspost_international"
+	b.Order.LabelFormat = "zpl"
+	b.Order.Destination = ship.Address{
+		Name: "Käthe Groß", Address1: "Mönckebergstraße 7", City: "Hamburg", Zip: "20095", Country: "DE", Phone: "+49 40 4280",
+	}
+	b.Order.Options = ship.Options{Signature: "standard", InsuredValue: ship.Money{Minor: 15000, Currency: "CAD"}}
+	b.Order.Customs = &ship.Customs{
+		ContentsType: "merchandise", InvoiceNumber: "INV-7",
+		TaxIdentifiers: []ship.TaxIdentifier{{Type: "ioss", Number: "IM1234567890"}},
+		Items: []ship.CustomsItem{
+			{Description: "Cotton shirts, long-sleeved, for men, with buttons and pockets", Quantity: 3, Value: ship.Money{Minor: 1999, Currency: "CAD"}, WeightGrams: 200, HSCode: "620520", OriginCountry: "PT", SKU: "SHIRT-1"},
+			{Description: "Leather belt", Quantity: 1, Value: ship.Money{Minor: 3500, Currency: "CAD"}, HSCode: "4203.30"},
+		},
+	}
+	return b
+}
+
+func TestCarrier(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]carrier.BuyOrder{"within Canada": domesticOrder(), "goods abroad": foreignOrder()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schemas := newSchemas(t)
+			carriertest.Run(t, carriertest.Subject{
+				Spec:        canadapost.Spec,
+				Credentials: credentials,
+				Service: func(t testing.TB) carrier.Doer {
+					return schemas.Checked(carriertest.Server(t, newStandIn(t)))
+				},
+				Order:      order,
+				ReadsAfter: []string{"buy"}, // the files of the label
+				Refusal: carriertest.Refusal{
+					Status: 400,
+					Body:   `<messages xmlns="http://www.canadapost.ca/ws/messages"><message><code>7260</code><description>%s</description></message></messages>`,
+					Code:   "7260",
+				},
+			})
+		})
+	}
+}
+
+func TestSpecIsWhole(t *testing.T) {
+	t.Parallel()
+	services := map[string]bool{}
+	for _, s := range canadapost.Spec.Services {
+		if s.Code == "" || s.Name == "" || services[s.Code] {
+			t.Errorf("bad service %+v", s)
+		}
+		services[s.Code] = true
+	}
+	for _, f := range canadapost.Spec.Fields {
+		if f.Help == "" {
+			t.Errorf("%s has no help", f.Name)
+		}
+	}
+}

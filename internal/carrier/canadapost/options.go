@@ -1,0 +1,55 @@
+package canadapost
+
+import (
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// extraServices says which services can do which options.
+func extraServices() carrier.Extras {
+	var domestic []string
+	for _, s := range offered {
+		if s.isDomestic() {
+			domestic = append(domestic, s.code)
+		}
+	}
+	return carrier.Extras{ship.ExtraHoldAtLocation: domestic}
+}
+
+// options refuses what Canada Post would refuse, or not do.
+func (c *checker) options(order ship.Order) {
+	if order.Options.SaturdayDelivery {
+		c.refuse("/options/saturdayDelivery", "unsupported", "Canada Post does not offer Saturday delivery")
+	}
+	value := order.Options.InsuredValue
+	if !value.IsZero() && (value.Currency != "CAD" || value.Minor <= 0) {
+		c.refuse("/options/insuredValue", "invalid", "must be an amount in CAD above 0 for Canada Post")
+	}
+	if c.isAbroad && order.Options.Signature == "adult" {
+		c.refuse("/options/signature", "unsupported", "Canada Post checks the age of recipients only within Canada")
+	}
+}
+
+// optionsOf returns the options of the order in Canada Post's codes.
+func optionsOf(order ship.Order, isAbroad bool) []option {
+	var list []option
+	switch order.Options.Signature {
+	case "":
+	case "adult":
+		list = append(list, option{Code: optionAdult})
+	default:
+		list = append(list, option{Code: optionSignature})
+	}
+	if value := order.Options.InsuredValue; !value.IsZero() {
+		list = append(list, option{Code: optionCoverage, Amount: value.Amount()})
+	}
+	if order.Options.HoldAtLocation {
+		list = append(list, option{Code: optionHold})
+	}
+	if isAbroad {
+		// Services abroad need one of three instructions for a parcel that
+		// cannot be delivered.
+		list = append(list, option{Code: optionReturnPaid})
+	}
+	return list
+}

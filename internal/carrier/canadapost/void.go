@@ -1,0 +1,43 @@
+package canadapost
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Void asks for a refund: a shipment that is transmitted can no longer be
+// cancelled. People at Canada Post decide about it, and answer by e-mail.
+func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	if d.refundEmail == "" {
+		return carrier.VoidResult{}, ship.Errorf(ship.Invalid,
+			"Canada Post refunds labels only with an e-mail address for its answer; add refund_email to the connection under Carriers")
+	}
+
+	call := d.call(http.MethodPost, d.shipmentPath()+"/"+url.PathEscape(purchase.CarrierRef)+"/refund", mediaShipment)
+	call.Body = refundRequest{Email: d.refundEmail}
+	call.Effect = true
+	var answer refundInfo
+	err := call.Do(ctx, d.via, &answer)
+
+	switch {
+	case isRequestedAlready(err):
+		return carrier.VoidResult{State: ship.StateRefundPending}, nil
+	case err != nil:
+		return carrier.VoidResult{}, explain(err)
+	case answer.Ticket == "":
+		return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "Canada Post did not confirm whether it takes the request for a refund")
+	}
+	return carrier.VoidResult{State: ship.StateRefundPending}, nil
+}
+
+// isRequestedAlready reports whether Canada Post refuses a second request for the
+// same refund. Its code is not published, so its words decide.
+func isRequestedAlready(err error) bool {
+	words := strings.ToLower(ship.ErrorOf(err).Refusal.Message)
+	return ship.KindOf(err) == ship.Invalid && strings.Contains(words, "refund") && strings.Contains(words, "already")
+}

@@ -1,0 +1,330 @@
+package dhlparcelde_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/dhlparcelde"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/dhlparcelde"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// changed returns an order with a change.
+func changed(b carrier.BuyOrder, change func(*carrier.BuyOrder)) carrier.BuyOrder {
+	change(&b)
+	return b
+}
+
+// orders are all the kinds of shipments that there are.
+func orders() map[string]carrier.BuyOrder {
+	return map[string]carrier.BuyOrder{
+		"domestic": domesticOrder(),
+		"goods":    foreignOrder(),
+		"ZPL": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.LabelFormat = "zpl"
+		}),
+		"every option": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Options = ship.Options{
+				Signature: "direct", SaturdayDelivery: true, CarbonNeutral: true,
+				InsuredValue: ship.Money{Minor: 250000, Currency: "EUR"},
+			}
+			b.Order.ShipDate = ship.DateOf(time.Now().AddDate(0, 0, 3))
+		}),
+		"adult": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }),
+		"Packstation": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Options.ServicePoint = "packstation-118"
+			b.Order.Destination.Company = "12345678"
+		}),
+		"post office": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Service = "kleinpaket"
+			b.Order.Options.ServicePoint = "filiale-502"
+			b.Order.Destination.Email = "ann@example.com"
+		}),
+		"inside the union": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Service = "warenpost_international_premium"
+			b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Destination.City = "FR", "75001", "Paris"
+		}),
+		"duties paid": changed(foreignOrder(), func(b *carrier.BuyOrder) {
+			b.Service = "paket_international_premium"
+			b.Order.Customs.Incoterm = "DDP"
+		}),
+		"Europaket to Switzerland": changed(foreignOrder(), func(b *carrier.BuyOrder) {
+			b.Service = "europaket"
+			b.Order.Destination.Country, b.Order.Destination.State, b.Order.Destination.Zip, b.Order.Destination.City = "CH", "", "8001", "Zürich"
+			b.Order.Customs.ContentsType = "other"
+			b.Order.Customs.Incoterm = "DDP"
+		}),
+	}
+}
+
+// TestEveryShipmentIsBoughtAndVoided compares each kind with the ledger, and its
+// exchanges with DHL's files.
+func TestEveryShipmentIsBoughtAndVoided(t *testing.T) {
+	contract := newContracts(t)
+	for name, b := range orders() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStandIn(t)
+			c := openWith(t, credentials(), contract.checked(carriertest.Server(t, s)))
+			sale, err := c.Buy(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			e := s.Ledger.Entries()[0]
+			if e.Reference != b.Reference || e.Second != b.Order.OrderID || e.Number != sale.TrackingNumber {
+				t.Errorf("the ledger has %+v, bought %s", e, sale.TrackingNumber)
+			}
+			if err := label.Lint(sale.Label.Format, sale.Label.Data); err != nil {
+				t.Errorf("the label: %v", err)
+			}
+			if !bytes.Contains(sale.Label.Data, []byte(b.Order.OrderID)) || bytes.Contains(sale.Label.Data, []byte(b.Shipment)) {
+				t.Error("the label does not show the order number, or shows our own id")
+			}
+			if hasForm := len(sale.Documents) == 1 && sale.Documents[0].Type == "customs_form"; hasForm != (b.Order.Customs != nil) {
+				t.Errorf("the documents are %d", len(sale.Documents))
+			}
+			if len(sale.Warnings) > 0 {
+				t.Errorf("warnings: %q", sale.Warnings)
+			}
+
+			// The answer to the first void may have been lost.
+			for range 2 {
+				voided, err := c.Void(t.Context(), ship.Purchase{CarrierRef: sale.CarrierRef})
+				if err != nil || voided.State != ship.StateVoided {
+					t.Errorf("voided: %+v %v", voided, err)
+				}
+			}
+			if n := len(s.Ledger.Entries()); n != 2 {
+				t.Errorf("%d lines in the ledger, want a sale and a void", n)
+			}
+		})
+	}
+}
+
+// seenBodies keeps the body of the last purchase.
+type seenBodies struct {
+	via  carrier.Doer
+	sent []byte
+}
+
+// Do is carrier.Doer.
+func (s *seenBodies) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/orders") && r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		s.sent = body
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return s.via.Do(r)
+}
+
+// TestWhatIsSent looks at the parts of a purchase that the emulator does not judge.
+func TestWhatIsSent(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"domestic":                 `"consignee":{"name1":"Käthe Groß","name3":"Hinterhaus","addressStreet":"Mönckebergstraße 7","postalCode":"20095","city":"Hamburg","country":"DEU","phone":"+49 40 4280"}`,
+		"goods":                    `"items":[{"itemDescription":"Cotton shirts, men's","countryOfOrigin":"PRT","hsCode":"6205202015","packagedQuantity":3,"itemValue":{"currency":"EUR","value":19.99},"itemWeight":{"uom":"g","value":200}},{"itemDescription":"Leather belt","packagedQuantity":2,"itemValue":{"currency":"EUR","value":35.00},"itemWeight":{"uom":"g","value":267}}]`,
+		"every option":             `"services":{"signedForByRecipient":true,"noNeighbourDelivery":true,"additionalInsurance":{"currency":"EUR","value":2500.00},"goGreenPlus":true}`,
+		"adult":                    `"services":{"visualCheckOfAge":"A18"}`,
+		"Packstation":              `"consignee":{"name":"Käthe Groß","lockerID":118,"postNumber":"12345678","postalCode":"20095","city":"Hamburg","country":"DEU"}`,
+		"post office":              `"consignee":{"name":"Käthe Groß","retailID":502,"email":"ann@example.com","postalCode":"20095","city":"Hamburg","country":"DEU"}`,
+		"duties paid":              `"services":{"endorsement":"RETURN","premium":true,"postalDeliveryDutyPaid":true}`,
+		"Europaket to Switzerland": `"customs":{"invoiceNo":"INV-7","exportType":"OTHER","exportDescription":"Other","shippingConditions":"DDP","postalCharges":{"currency":"EUR","value":0},"shipperCustomsRef":"DE123456789012","consigneeCustomsRef":"12-3456789"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			via := &seenBodies{via: carriertest.Server(t, newStandIn(t))}
+			if _, err := openWith(t, credentials(), via).Buy(t.Context(), orders()[name]); err != nil {
+				t.Fatal(err)
+			}
+			sent := strings.ReplaceAll(string(via.sent), `\u0026`, "&")
+			if !strings.Contains(sent, want) {
+				t.Errorf("sent %s\nwant %s", sent, want)
+			}
+		})
+	}
+}
+
+// TestWhatTheDriverRefuses requires that nothing is sent that DHL would refuse or
+// not do.
+func TestWhatTheDriverRefuses(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	via := carriertest.Server(t, s)
+	for name, c := range map[string]struct {
+		order   carrier.BuyOrder
+		pointer string
+	}{
+		"two parcels":           {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, parcel(100)) }), "/parcels"},
+		"from elsewhere":        {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Country = "AT" }), "/origin/country"},
+		"domestic abroad":       {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Service = "paket" }), "/service"},
+		"abroad at home":        {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "europaket" }), "/service"},
+		"too heavy":             {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(31501)} }), "/parcel/weight"},
+		"no declaration":        {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Customs = nil }), "/customs"},
+		"a return":              {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), "/isReturn"},
+		"dollars":               {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "USD"} }), "/options/insuredValue/currency"},
+		"signature abroad":      {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }), "/options/signature"},
+		"locker without number": {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "packstation-118" }), "/destination/company"},
+		"unknown point":         {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "118" }), "/destination/servicePoint"},
+		"a past day":            {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.ShipDate = "2020-01-31" }), "/shipDate"},
+		"two currencies":        {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Customs.Items[1].Value.Currency = "USD" }), "/customs/items/1/value/currency"},
+		"a Polish street":       {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Destination.City = "東京" }), "/destination/city"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := openWith(t, credentials(), via).Buy(t.Context(), c.order)
+			failure, ok := errors.AsType[*ship.Error](err)
+			if !ok || failure.Kind != ship.Invalid || len(failure.Fields) == 0 || failure.Fields[0].Pointer != c.pointer {
+				t.Errorf("err = %+v, want %s", err, c.pointer)
+			}
+		})
+	}
+
+	t.Run("a product without its billing number", func(t *testing.T) {
+		given := credentials()
+		delete(given, "billing_kleinpaket")
+		_, err := openWith(t, given, via).Buy(t.Context(), changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "kleinpaket" }))
+		if ship.KindOf(err) != ship.Invalid || !strings.Contains(err.Error(), "billing number") {
+			t.Errorf("err = %v", err)
+		}
+	})
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("%d sales", n)
+	}
+}
+
+// TestTheCarrierSaysNo has DHL refuse what the driver lets pass.
+func TestTheCarrierSaysNo(t *testing.T) {
+	t.Parallel()
+	contract := newContracts(t)
+	s := newStandIn(t)
+	via := contract.checked(carriertest.Server(t, s))
+
+	wrongBilling := credentials()
+	wrongBilling["billing_paket"] = "44444444440101"
+	wrongProfile := credentials()
+	wrongProfile["profile"] = "ANOTHER"
+	for name, given := range map[string]carrier.Credentials{"billing number": wrongBilling, "profile": wrongProfile} {
+		_, err := openWith(t, given, via).Buy(t.Context(), domesticOrder())
+		if ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "Carriers") {
+			t.Errorf("a wrong %s: %v", name, err)
+		}
+	}
+
+	if err := s.Turn(emulator.Faults{Refuse: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openWith(t, credentials(), via).Buy(t.Context(), domesticOrder())
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid || refused.Refusal.Code != "consignee" || len(refused.Fields) != 1 || refused.Fields[0].Pointer != "/destination" {
+		t.Errorf("err = %+v", err)
+	}
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("%d sales", n)
+	}
+}
+
+// TestWrongCredentials requires that each wrong credential is a problem of the
+// connection, also where DHL answers 200.
+func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
+	via := carriertest.Server(t, newStandIn(t))
+	for field, value := range map[string]string{"api_key": "another-key", "api_secret": "another-secret", "username": "another", "password": "another-password"} {
+		given := credentials()
+		given[field] = value
+		c := openWith(t, given, via)
+		if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
+			t.Errorf("a wrong %s: %v", field, err)
+		}
+		if _, err := c.Track(t.Context(), []string{"00340434161094015902"}); ship.KindOf(err) != ship.Forbidden {
+			t.Errorf("tracking with a wrong %s: %v", field, err)
+		}
+	}
+
+	none := carrier.Credentials{"api_key": standin.APIKey, "api_secret": standin.APISecret, "username": standin.User, "password": standin.Password}
+	c := openWith(t, none, via)
+	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "billing number") {
+		t.Errorf("no billing number: %v", err)
+	}
+	if _, err := c.BookPickup(t.Context(), pickup()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("a pickup without a billing number: %v", err)
+	}
+
+	for _, number := range []string{"3333333333620", "33333333336201", "333333333301-1"} {
+		given := credentials()
+		given["billing_paket"] = number
+		_, err := carrier.Open(dhlparcelde.Spec, carrier.Opening{Credentials: given})
+		if ship.KindOf(err) != ship.Invalid {
+			t.Errorf("the billing number %s of another product: %v", number, err)
+		}
+	}
+}
+
+// TestALostPurchaseIsUncertainAndCannotBeLookedUp requires that a person decides:
+// the sale is in the ledger, and nothing is bought again.
+func TestALostPurchaseIsUncertainAndCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"reset", "500", "truncate", "wrong_reference"} {
+		s := newStandIn(t)
+		if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		c := openWith(t, credentials(), carriertest.Server(t, s))
+		if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v", fault, err)
+		}
+		if _, err := c.Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Unsupported {
+			t.Errorf("a look-up after %s: %v", fault, err)
+		}
+		if n := len(s.Ledger.Entries()); n != 1 {
+			t.Errorf("%s: %d sales", fault, n)
+		}
+	}
+}
+
+// TestAnItemIsJudgedByItself has the status of an item differ from that of the
+// answer.
+func TestAnItemIsJudgedByItself(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]ship.Kind{
+		`{"status":{"statusCode":200},"items":[{"sstatus":{"title":"Error","statusCode":400},"validationMessages":[{"property":"details.weight","validationMessage":"too high","validationState":"Error"}]}]}`: ship.Invalid,
+		`{"status":{"statusCode":207},"items":[{"sstatus":{"title":"Error","status":500}}]}`:                                                                                                                   ship.Uncertain,
+		`{"status":{"statusCode":200},"items":[{"sstatus":{"statusCode":200},"label":{"b64":"JVBERi0="}}]}`:                                                                                                    ship.Uncertain,
+		`{"status":{"statusCode":200},"items":[{"shipmentNo":"00340434161094015902","sstatus":{"statusCode":200},"label":{"b64":"JVBERi0="}}]}`:                                                                ship.Uncertain,
+		`{"status":{"statusCode":200},"items":[{"shipmentNo":"00340434161094015902","sstatus":{"statusCode":200},"label":{"zpl2":"^XA^FDhalf"}}]}`:                                                             ship.Uncertain,
+	} {
+		if !json.Valid([]byte(body)) {
+			t.Fatal(body)
+		}
+		via := answering{carriertest.Server(t, newStandIn(t)), body}
+		if _, err := openWith(t, credentials(), via).Buy(t.Context(), domesticOrder()); ship.KindOf(err) != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+// answering answers purchases with a fixed body.
+type answering struct {
+	via  carrier.Doer
+	body string
+}
+
+// Do is carrier.Doer.
+func (a answering) Do(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/orders") {
+		return a.via.Do(r)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+}

@@ -1,0 +1,365 @@
+package gls_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/gls"
+	"github.com/waybillhq/waybill/internal/certify"
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// changed returns an order with a change.
+func changed(b carrier.BuyOrder, change func(*carrier.BuyOrder)) carrier.BuyOrder {
+	change(&b)
+	return b
+}
+
+// orders are all the kinds of shipments that there are.
+func orders() map[string]carrier.BuyOrder {
+	return map[string]carrier.BuyOrder{
+		"domestic":      domesticOrder(),
+		"three parcels": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(1000), parcel(40000), parcel(1)} }),
+		"ZPL": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.LabelFormat = "zpl"
+			b.Order.Parcels = append(b.Order.Parcels, parcel(90))
+		}),
+		"to France": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Destination.City = "FR", "75001", "Paris"
+		}),
+		"to a parcel shop": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "2760004711" }),
+		"every option": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Options = ship.Options{
+				Signature:    "direct",
+				InsuredValue: ship.Money{Minor: 250000, Currency: "EUR"},
+				COD:          ship.COD{Amount: ship.Money{Minor: 4990, Currency: "EUR"}},
+			}
+		}),
+		"express on Saturday": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Service = "express_12"
+			b.Order.Options = ship.Options{Signature: "standard", SaturdayDelivery: true}
+		}),
+	}
+}
+
+// TestEveryShipmentIsBoughtFoundAndVoided compares each kind with the ledger, and
+// its exchanges with GLS's files.
+func TestEveryShipmentIsBoughtFoundAndVoided(t *testing.T) {
+	contract := newContracts(t, withoutBody)
+	for name, b := range orders() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStandIn(t)
+			c := openWith(t, credentials(), contract.checked(carriertest.Server(t, s)))
+			sale, err := c.Buy(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			e := s.Ledger.Entries()[0]
+			if e.Reference != b.Reference || e.Second != b.Order.OrderID || e.Number != sale.TrackingNumber {
+				t.Errorf("the ledger has %+v, bought %s", e, sale.TrackingNumber)
+			}
+			if n := len(b.Order.Parcels); n > 1 && len(sale.Pieces) != n || strings.Count(sale.CarrierRef, ",") != n-1 {
+				t.Errorf("%d parcels have the numbers %v and the ids %s", n, sale.Pieces, sale.CarrierRef)
+			}
+			if err := label.Lint(sale.Label.Format, sale.Label.Data); err != nil {
+				t.Errorf("the label: %v", err)
+			}
+			if !bytes.Contains(sale.Label.Data, []byte(b.Order.OrderID)) || bytes.Contains(sale.Label.Data, []byte(b.Shipment)) {
+				t.Error("the label does not show the order number, or shows our own id")
+			}
+
+			found, err := c.Find(t.Context(), b)
+			if err != nil || found.CarrierRef != sale.CarrierRef || !slices.Equal(found.Pieces, sale.Pieces) || !bytes.Equal(found.Label.Data, sale.Label.Data) {
+				t.Errorf("bought %s, found %s: %v", sale.CarrierRef, found.CarrierRef, err)
+			}
+
+			// The answer to the first void may have been lost.
+			for range 2 {
+				voided, err := c.Void(t.Context(), ship.Purchase{CarrierRef: sale.CarrierRef})
+				if err != nil || voided.State != ship.StateVoided {
+					t.Errorf("voided: %+v %v", voided, err)
+				}
+			}
+			if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
+				t.Errorf("a voided shipment is found: %v", err)
+			}
+		})
+	}
+}
+
+// TestALostPurchaseIsFound loses the answer to a purchase, and finds what was sold
+// with its label.
+func TestALostPurchaseIsFound(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"reset", "500", "truncate", "wrong_reference"} {
+		s := newStandIn(t)
+		if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		c := openWith(t, credentials(), carriertest.Server(t, s))
+		if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v", fault, err)
+		}
+		found, err := c.Find(t.Context(), domesticOrder())
+		if err != nil || found.TrackingNumber != s.Ledger.Entries()[0].Number || len(found.Label.Data) == 0 {
+			t.Errorf("after %s found %s: %v", fault, found.TrackingNumber, err)
+		}
+	}
+}
+
+// TestWhatTheDriverRefuses requires that nothing is sent that GLS would refuse or
+// not do.
+func TestWhatTheDriverRefuses(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	for pointer, order := range map[string]carrier.BuyOrder{
+		"/destination/country":      changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Destination.Country = "CH" }),
+		"/service":                  changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "ground" }),
+		"/parcel/weight":            changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(40001)} }),
+		"/isReturn":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.IsReturn = true }),
+		"/options/signature":        changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }),
+		"/options/saturdayDelivery": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.SaturdayDelivery = true }),
+		"/shipDate":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.ShipDate = "2020-01-31" }),
+		"/destination/email":        changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "2760004711"; b.Order.Destination.Email = "" }),
+		"/options/insuredValue": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Parcels = append(b.Order.Parcels, parcel(1))
+			b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "EUR"}
+		}),
+	} {
+		_, err := c.Buy(t.Context(), order)
+		failure, ok := errors.AsType[*ship.Error](err)
+		if !ok || failure.Kind != ship.Invalid || len(failure.Fields) == 0 || failure.Fields[0].Pointer != pointer {
+			t.Errorf("err = %+v, want %s", err, pointer)
+		}
+	}
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("%d sales", n)
+	}
+}
+
+// TestTheReasonIsInAHeader has GLS refuse with an empty body and a header in
+// Latin-1.
+func TestTheReasonIsInAHeader(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	_, err := c.Buy(t.Context(), changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Destination.Zip = "00000" }))
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid || refused.Refusal != (ship.Refusal{Code: "COMMON_EXISTS_ZIPCODE", Message: "Die Postleitzahl ist ungültig"}) ||
+		len(refused.Fields) != 1 || refused.Fields[0].Pointer != "/destination/zip" {
+		t.Errorf("err = %+v", err)
+	}
+
+	other := credentials()
+	other["contact_id"] = "276another"
+	c = openWith(t, other, carriertest.Server(t, s))
+	if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("a wrong contact id: %v", err)
+	}
+	for field, value := range map[string]string{"client_id": "another-client", "client_secret": "another-secret"} {
+		given := credentials()
+		given[field] = value
+		if err := openWith(t, given, carriertest.Server(t, s)).Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
+			t.Errorf("a wrong %s: %v", field, err)
+		}
+	}
+}
+
+// TestAParcelThatIsOnItsWayIsNotVoided has GLS refuse with the status 200.
+func TestAParcelThatIsOnItsWayIsNotVoided(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	sale, err := c.Buy(t.Context(), domesticOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "INTRANSIT/INTRAN.NORMAL"}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Void(t.Context(), ship.Purchase{CarrierRef: sale.CarrierRef})
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid || refused.Refusal.Code != "SCANNED" {
+		t.Errorf("err = %+v", err)
+	}
+}
+
+// TestScansOfAParcel requires that the status of the parcel is that of its latest
+// event, and that unknown codes are kept.
+func TestScansOfAParcel(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	sale, err := c.Buy(t.Context(), domesticOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := []emulator.Scan{{Code: "PREADVICE/INTIAL.PREADVICE", City: "Bonn"}, {Code: "INTRANSIT/NEW.CODE"}, {Code: "DELIVEREDPS/NEW.SHOP"}}
+	if err := s.Turn(emulator.Faults{Tracking: script}); err != nil {
+		t.Fatal(err)
+	}
+
+	updates, err := c.Track(t.Context(), []string{sale.TrackingNumber, "123456789011", "no,number"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range updates {
+		if u.TrackingNumber != sale.TrackingNumber || len(u.Raw) == 0 {
+			t.Errorf("%+v", u)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s", u.Scan.Code, u.Scan.Status, u.Scan.Reason, u.Scan.Location))
+	}
+	want := "DELIVEREDPS/NEW.SHOP in_transit available_for_pickup Hamburg, DE|NEW.CODE  unmapped Hamburg, DE|INTIAL.PREADVICE label_generated  Bonn, DE"
+	if strings.Join(got, "|") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
+// TestLabelsComeInTwoForms reads a label that is a text and not a list, and
+// refuses one that is cut off.
+func TestLabelsComeInTwoForms(t *testing.T) {
+	t.Parallel()
+	whole := base64.StdEncoding.EncodeToString(emulator.PDF(emulator.Page{Wide: 100, High: 100}))
+	half := base64.StdEncoding.EncodeToString([]byte("%PDF-1.4 half"))
+	for printed, isWhole := range map[string]bool{
+		`[{"Data":"` + whole + `","LabelFormat":"PDF"}]`:   true,
+		`[{"Data":["` + whole + `"],"LabelFormat":"PDF"}]`: true,
+		`[{"Data":"` + half + `","LabelFormat":"PDF"}]`:    false,
+		`[{"Data":"` + whole + `","LabelFormat":"PNG"}]`:   false,
+		`[]`: false,
+	} {
+		body := `{"CreatedShipment":{"ShipmentReference":["` + ref + `"],"CustomerID":"1","PickupLocation":"DE 230",` +
+			`"ParcelData":[{"TrackID":"ZK8ABC12","ParcelNumber":"123456789011"}],"PrintData":` + printed + `}}`
+		via := answering{carriertest.Server(t, newStandIn(t)), body}
+		_, err := openWith(t, credentials(), via).Buy(t.Context(), domesticOrder())
+		if isWhole != (err == nil) || err != nil && ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v", printed, err)
+		}
+	}
+}
+
+// answering answers purchases with a fixed body.
+type answering struct {
+	via  carrier.Doer
+	body string
+}
+
+// Do is carrier.Doer.
+func (a answering) Do(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/rs/shipments") {
+		return a.via.Do(r)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	carriertest.Numbers(t, gls.Spec, map[string]carriertest.NumberFormat{
+		"parcel number": {Payload: `[0-9]{11}`, Check: func(digits string) int {
+			sum := 1
+			for i, digit := range digits {
+				sum += int(digit-'0') * []int{3, 1}[i%2]
+			}
+			return (1000 - sum) % 10
+		}},
+		"track id": {Payload: `[A-Z][A-Z0-9]{6}[0-9]`},
+	})
+	for number, want := range map[string]carrier.Recognition{
+		"123456789011": carrier.Fits,
+		"123456789012": carrier.NotRecognized,
+		"XHAX4HDA":     carrier.FitsLoosely,
+		"XHAX4HD":      carrier.NotRecognized,
+		"SHIPMENT":     carrier.NotRecognized,
+		"12345678":     carrier.NotRecognized,
+	} {
+		if got := gls.Spec.Recognize(number); got != want {
+			t.Errorf("%q: %v, want %v", number, got, want)
+		}
+	}
+}
+
+// TestCertification walks through "waybill connection certify" on the emulator.
+func TestCertification(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	labels, err := label.NewRenderer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := carrier.Open(gls.Spec, carrier.Opening{
+		Credentials: credentials(),
+		BaseURL:     gls.Spec.TestURL,
+		Via:         recorded{carrierkit.Recorder(roundTripper{carriertest.Server(t, s)})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := domesticOrder().Order.Origin
+	dir := filepath.Join(t.TempDir(), "report")
+	walk, err := certify.New(certify.Options{
+		Carrier: opened,
+		Account: ship.Account{Name: "Acme", Units: ship.DefaultUnits, Currency: "EUR", Origin: &origin},
+		Fields:  map[string]string{"contact_id": "276a45fkqM"},
+		Dir:     dir,
+		Labels:  labels,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := walk.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	results := map[string]certify.Result{}
+	for _, check := range report.Checks {
+		results[check.Name] = check.Result
+		if check.Result == certify.Failed || check.Result == certify.NotTestable {
+			t.Errorf("%s: %s %s", check.Name, check.Result, check.Message)
+		}
+	}
+	for _, purchase := range []string{"domestic", "multi-piece"} {
+		for _, check := range []string{"purchase, " + purchase, "label, " + purchase + ", pdf", "look-up, " + purchase, "tracking, " + purchase, "void, " + purchase} {
+			if results[check] != certify.OK {
+				t.Errorf("%s: %q", check, results[check])
+			}
+		}
+	}
+	if open := report.Open(); len(open) > 0 {
+		t.Errorf("%d purchases are open", len(open))
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "go-live", "checklist.md"))
+	if err != nil || !strings.Contains(string(page), "276a45fkqM") {
+		t.Errorf("the checklist: %v\n%s", err, page)
+	}
+}
+
+type recorded struct{ next http.RoundTripper }
+
+// Do is carrier.Doer.
+func (r recorded) Do(request *http.Request) (*http.Response, error) { return r.next.RoundTrip(request) }
+
+type roundTripper struct{ via carrier.Doer }
+
+// RoundTrip is http.RoundTripper.
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	return r.via.Do(request)
+}

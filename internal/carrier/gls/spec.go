@@ -1,0 +1,75 @@
+// Package gls buys labels from GLS over the ShipIT API of its group platform,
+// looks purchases up by their reference, voids and tracks them, fetches proofs of
+// delivery, and finds parcel shops. It makes one attempt per call and keeps no
+// state but its token.
+package gls
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// Spec describes GLS.
+var Spec = carrier.Spec{
+	Name:    "gls",
+	Title:   "GLS",
+	Mark:    carrier.Mark{Background: "#061ab1", Text: "#ffd100"},
+	LiveURL: "https://api.gls-group.net",
+	TestURL: "https://api-sandbox.gls-group.net",
+	Fields: []carrier.Field{
+		{
+			Name: "client_id", Title: "Client ID", Required: true,
+			Help: "On dev-portal.gls-group.net, under your app: the client ID. Add the products Authentication, ShipIT-Farm and Track-and-Trace to the app.",
+		},
+		{
+			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
+			Help: "Next to the client ID.",
+		},
+		{
+			Name: "contact_id", Title: "Contact ID", Required: true,
+			Help: "GLS gives it to each shipper, ten characters or more, such as 276a45fkqM. It decides the depot, the country and the contract; the sandbox has another one.",
+		},
+	},
+	Services: specServices(),
+	Extras:   extraServices(),
+	Formats:  []string{"pdf", "zpl"},
+	Address: carrier.AddressLimits{
+		Name:    40,
+		Company: 40,
+		City:    40,
+		State:   40,
+		Zip:     10,
+		Phone:   35,
+		Email:   80,
+		Lines:   2,
+		Line:    40,
+	},
+	TrackBatch: trackBatch,
+	LookupLag:  time.Minute,
+	Deadlines: carrier.Deadlines{
+		Find: 30 * time.Second, // a look-up renders the label again
+	},
+	Limits: []string{
+		"GLS quotes no prices: they are in your contract. Import them as a [rate sheet](rate-sheets.md) for the connection; without one, it makes no offers.",
+		"The connection is for the group platform of GLS (api.gls-group.net): Germany, Austria, Belgium, Denmark, Finland, Ireland, Luxembourg and others. GLS in Italy, Spain, Portugal, the Netherlands, eastern Europe and North America has other systems, which are not supported.",
+		"Parcels are sent within the European Union: GLS takes customs declarations by another API.",
+		"A purchase whose response was lost is looked up by its reference with a reprint, which also returns the label.",
+		"Orders can have several parcels. Each has a number of its own, and each is voided by a call of its own: if GLS refuses one of them, the others may be voided already.",
+		"A label can be voided until the parcel is scanned. GLS may answer that the cancellation is pending, which counts as voided.",
+		"Which services may be bought depends on the contract. GLS refuses the others.",
+		"A direct signature is GLS's delivery to the addressee only. Adult signatures are not available.",
+		"Insurance is GLS's add-on liability, for orders with one parcel. Cash on delivery is for orders with one parcel, too.",
+		"Delivery to a parcel shop needs its id, which a search for service points returns, and an e-mail address or phone number of the recipient. GLS does not say in which unit distances are, so they are left out; the order is that of GLS.",
+		"Saturday delivery is available with the express services until 10:00 and 12:00.",
+		"Returns are not supported: buy them in GLS's own tools, or as a shipment with sender and recipient swapped where your contract allows it.",
+		"There are no pickups: GLS confirms one without a number, and it can be neither looked up nor cancelled. There are no manifests: GLS closes the day at night, and Waybill prints a hand-over sheet.",
+		"GLS tracks ten parcels per call, and gives a starter plan 500 calls a day. GLS does not send pushes.",
+		"Parcels are mapped by the status of the parcel. Of the codes of its earlier events, only the groups that are published are mapped; `GET /tracking/events/codes` lists all of them to a live key.",
+		"To be confirmed with a real account: how GLS words that a reference is unknown, how it answers to a second cancellation, the names of the express services, the lengths of printed fields, how long labels are reprinted, and the unit of distances.",
+	},
+	MeaningOf: meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
+}

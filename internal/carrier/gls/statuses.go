@@ -1,0 +1,43 @@
+package gls
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+//go:embed statuses.tsv
+var statusText string
+
+// statuses is what the statuses of parcels and the groups of events mean.
+var statuses = carrierkit.ParseStatuses(statusText)
+
+// meaning returns what a scan's code means: "DELIVERED/DELIVD.NORMAL",
+// "DELIVERED" or "DELIVD.NORMAL". The status of the parcel decides, else the group
+// of the event before the point.
+func meaning(code string) (status ship.Status, reason string, known bool) {
+	first, event, isBoth := strings.Cut(code, "/")
+	if !isBoth {
+		event = first
+	}
+	group, _, _ := strings.Cut(event, ".")
+	return statuses.Meaning(first, event, group)
+}
+
+// cleanCode returns a code in capitals, without characters that no code has.
+func cleanCode(s string) string {
+	const longest = 32
+
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
+			return r
+		}
+		return -1
+	}, s)
+	return s[:min(len(s), longest)]
+}

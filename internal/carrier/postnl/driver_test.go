@@ -1,0 +1,253 @@
+package postnl_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/postnl"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/postnl"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+var credentials = carrier.Credentials{
+	"api_key":             standin.APIKey,
+	"customer_code":       standin.CustomerCode,
+	"customer_number":     standin.CustomerNumber,
+	"collection_location": standin.CollectionLocation,
+}
+
+// newStandIn returns an emulator with an empty ledger and the faults.
+func newStandIn(t testing.TB, faults emulator.Faults) *emulator.Server {
+	t.Helper()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := standin.New(ledger)
+	if err := server.Turn(faults); err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// delivered are faults by which parcels are delivered at once.
+func delivered() emulator.Faults {
+	return emulator.Faults{Tracking: []emulator.Scan{{Code: "1", Text: "Shipment pre-alerted"}, {Code: "11", Text: "Shipment delivered"}}}
+}
+
+func openVia(t testing.TB, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	opened, err := carrier.Open(postnl.Spec, carrier.Opening{
+		Credentials: credentials,
+		BaseURL:     postnl.Spec.TestURL,
+		Via:         via,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// domesticOrder returns a parcel within the Netherlands.
+func domesticOrder() carrier.BuyOrder {
+	return carrier.BuyOrder{
+		Service:   "standard",
+		Reference: "S0123456789ABCDEFGHJKMNPQR",
+		Shipment:  ship.NewShipmentID(0, time.Now()),
+		Order: ship.Order{
+			OrderID: "ORD-1001",
+			Origin: ship.Address{
+				Name: "Magazijn", Company: "Acme B.V.", Address1: "Siriusdreef 42-60", City: "Hoofddorp", Zip: "2132 WT", Country: "NL",
+			},
+			Destination: ship.Address{
+				Name: "Peter de Ruiter", Address1: "Molengraaffplantsoen 74 A", City: "Utrecht", Zip: "3571 ZZ", Country: "NL",
+				Phone: "+31301234567", Email: "peter@example.com",
+			},
+			Parcels: []ship.Parcel{parcel(1800)},
+		},
+	}
+}
+
+// foreignOrder returns a parcel to Germany.
+func foreignOrder() carrier.BuyOrder {
+	request := domesticOrder()
+	request.Service = "eu_parcel"
+	request.Order.Destination = ship.Address{
+		Name: "Käthe Groß", Address1: "Mönckebergstraße 7", Address2: "2. Etage", City: "Hamburg", Zip: "20095", Country: "DE",
+	}
+	return request
+}
+
+func parcel(grams int64) ship.Parcel {
+	return ship.Parcel{
+		Weight: float64(grams), WeightUnit: ship.Gram, WeightGrams: grams,
+		Dimensions: &ship.Dimensions{LengthMM: 200, WidthMM: 300, HeightMM: 100, Unit: ship.Centimetre},
+	}
+}
+
+func TestCarrier(t *testing.T) {
+	t.Parallel()
+	carriertest.Run(t, carriertest.Subject{
+		Spec:        postnl.Spec,
+		Credentials: credentials,
+		Service: func(t testing.TB) carrier.Doer {
+			return carriertest.Server(t, newStandIn(t, delivered()))
+		},
+		Order:       domesticOrder(),
+		ReadsBefore: []string{"buy"},
+		Refusal:     carriertest.Refusal{Status: 400, Body: `{"Errors":[{"Error":"Validation failed","Code":"1280202","Description":"%s"}]}`, Code: "1280202"},
+	})
+}
+
+func TestSpecIsWhole(t *testing.T) {
+	t.Parallel()
+	codes := map[string]bool{}
+	for _, s := range postnl.Spec.Services {
+		if s.Code == "" || s.Name == "" || codes[s.Code] {
+			t.Errorf("bad service %+v", s)
+		}
+		codes[s.Code] = true
+	}
+	for _, f := range postnl.Spec.Fields {
+		if f.Help == "" {
+			t.Errorf("%s has no help", f.Name)
+		}
+	}
+}
+
+// TestEveryServiceIsSoldOnce buys each service in each format, and finds it.
+func TestEveryServiceIsSoldOnce(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, emulator.Faults{})
+	opened := openVia(t, carriertest.Server(t, server))
+	n := 0
+	for _, service := range postnl.Spec.Services {
+		for _, format := range []string{"pdf", "zpl"} {
+			request := domesticOrder()
+			if service.Code == "eu_parcel" {
+				request = foreignOrder()
+			}
+			request.Service = service.Code
+			request.Reference += string(rune('A' + n))
+			request.Order.LabelFormat = format
+			if service.Code == "insured" {
+				request.Order.Options.InsuredValue = ship.Money{Minor: 50000, Currency: "EUR"}
+			}
+			n++
+
+			bought, err := opened.Buy(t.Context(), request)
+			if err != nil || bought.Label.Format != format {
+				t.Errorf("%s: a label in %q, %v", service.Code, bought.Label.Format, err)
+				continue
+			}
+			found, err := opened.Find(t.Context(), request)
+			if err != nil || found.TrackingNumber != bought.TrackingNumber || len(found.Label.Data) == 0 {
+				t.Errorf("%s: found %q, %v", service.Code, found.TrackingNumber, err)
+			}
+		}
+	}
+	if sold := len(server.Ledger.Entries()); sold != n {
+		t.Errorf("%d entries in the ledger, want %d", sold, n)
+	}
+}
+
+// TestALostAnswerIsFoundUnderItsBarcode loses the answer after the sale: the parcel
+// is found, its label is made again, and nothing is announced twice.
+func TestALostAnswerIsFoundUnderItsBarcode(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"reset", "500", "502", "truncate"} {
+		server := newStandIn(t, emulator.Faults{Buy: map[string]float64{fault: 1}})
+		opened := openVia(t, carriertest.Server(t, server))
+		if _, err := opened.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v", fault, err)
+		}
+		found, err := opened.Find(t.Context(), domesticOrder())
+		if sold := server.Ledger.Entries(); err != nil || len(sold) != 1 || found.TrackingNumber != sold[0].Number || len(found.Label.Data) == 0 {
+			t.Errorf("%s: found %q, %v", fault, found.TrackingNumber, err)
+		}
+	}
+}
+
+// TestOrdersThatCannotWorkAreNotSent lists what is refused without asking PostNL,
+// each with its field.
+func TestOrdersThatCannotWorkAreNotSent(t *testing.T) {
+	t.Parallel()
+	for pointer, change := range map[string]func(*carrier.BuyOrder){
+		"/service":                  func(r *carrier.BuyOrder) { r.Service = "eu_parcel" },
+		"/origin/country":           func(r *carrier.BuyOrder) { r.Order.Origin.Country = "DE" },
+		"/destination/country":      func(r *carrier.BuyOrder) { r.Order.Destination.Country = "US" },
+		"/destination/address1":     func(r *carrier.BuyOrder) { r.Order.Destination.Address1 = "Molengraaffplantsoen" },
+		"/destination/address2":     func(r *carrier.BuyOrder) { r.Order.Destination.Address2 = strings.Repeat("x", 40) },
+		"/destination/zip":          func(r *carrier.BuyOrder) { r.Order.Destination.Zip = "" },
+		"/parcels":                  func(r *carrier.BuyOrder) { r.Order.Parcels = append(r.Order.Parcels, parcel(100)) },
+		"/parcels/0/weight":         func(r *carrier.BuyOrder) { r.Order.Parcels[0].WeightGrams = 40_000 },
+		"/parcels/0/packaging":      func(r *carrier.BuyOrder) { r.Order.Parcels[0].Packaging = "ups_pak" },
+		"/options/signature":        func(r *carrier.BuyOrder) { r.Order.Options.Signature = "adult" },
+		"/options/saturdayDelivery": func(r *carrier.BuyOrder) { r.Order.Options.SaturdayDelivery = true },
+		"/options/insuredValue":     func(r *carrier.BuyOrder) { r.Service = "insured" },
+		"/isReturn":                 func(r *carrier.BuyOrder) { r.Order.IsReturn = true },
+		"/billing":                  func(r *carrier.BuyOrder) { r.Order.Billing = &ship.Billing{Type: "recipient", Account: "1"} },
+	} {
+		request := domesticOrder()
+		change(&request)
+		_, err := openVia(t, nil).Buy(t.Context(), request)
+		refused, ok := errors.AsType[*ship.Error](err)
+		if !ok || refused.Kind != ship.Invalid {
+			t.Errorf("%s: %v", pointer, err)
+			continue
+		}
+		if !slices.ContainsFunc(refused.Fields, func(f ship.FieldError) bool {
+			return f.Pointer == pointer || f.Pointer == strings.Replace(pointer, "/parcels/0", "/parcel", 1)
+		}) {
+			t.Errorf("%s is not among %+v", pointer, refused.Fields)
+		}
+	}
+}
+
+// TestFieldsThatPostNLRefusesAreNamed has an address that PostNL does not know.
+func TestFieldsThatPostNLRefusesAreNamed(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, emulator.Faults{})
+	request := domesticOrder()
+	request.Order.Destination.Address1 = "Nowhere 1"
+	_, err := openVia(t, carriertest.Server(t, server)).Buy(t.Context(), request)
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid || refused.Refusal.Code != "1280202" || len(refused.Fields) != 1 || refused.Fields[0].Pointer != "/destination" {
+		t.Errorf("err = %+v", refused)
+	}
+	if sold := server.Ledger.Entries(); len(sold) != 0 {
+		t.Errorf("%d entries in the ledger", len(sold))
+	}
+}
+
+// TestProductCodesOfAContractReplaceTheUsualOnes sends another code, which the
+// ledger of the emulator shows.
+func TestProductCodesOfAContractReplaceTheUsualOnes(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, emulator.Faults{})
+	given := carrier.Credentials{"product_codes": "eu_parcel = 4944, standard=3085"}
+	for name, value := range credentials {
+		given[name] = value
+	}
+	opened, err := carrier.Open(postnl.Spec, carrier.Opening{Credentials: given, BaseURL: postnl.Spec.TestURL, Via: carriertest.Server(t, server)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened.Buy(t.Context(), foreignOrder()); err != nil {
+		t.Fatal(err)
+	}
+	if sold := server.Ledger.Entries(); len(sold) != 1 || sold[0].Service != "4944" {
+		t.Errorf("sold %+v", sold)
+	}
+
+	given["product_codes"] = "express=1"
+	if _, err := carrier.Open(postnl.Spec, carrier.Opening{Credentials: given}); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("unknown service: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package postnl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// newRequest returns the request for a label, without its barcode. Everything
+// that PostNL would refuse for sure is refused here, all at once.
+func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequest, warnings []string, _ error) {
+	chosen, ok := serviceByCode(request.Service)
+	if !ok {
+		return labelRequest{}, nil, ship.InvalidFields([]ship.FieldError{{
+			Pointer: "/service",
+			Code:    "unknown_service",
+			Detail:  "is not a service of PostNL; GET /v1/carriers lists them",
+		}})
+	}
+
+	var c checker
+	order := request.Order
+	to := c.addressOf(order.Destination, "/destination", receiver)
+	from := c.addressOf(order.Origin, "/origin", sender)
+	c.lane(order, chosen)
+	c.options(order.Options, chosen)
+	c.rest(order)
+
+	sent := shipment{
+		Addresses:           []address{to, from},
+		Dimension:           c.parcel(order),
+		ProductCodeDelivery: chosen.product,
+		Reference:           request.Reference,
+		CustomerOrderNumber: order.OrderID,
+	}
+	if own := d.products[chosen.code]; own != "" {
+		sent.ProductCodeDelivery = own
+	}
+	if email, phone := order.Destination.Email, c.phone; email != "" || phone != "" {
+		sent.Contacts = []contact{{ContactType: "01", Email: email, TelNr: phone}}
+	}
+	if chosen.insured {
+		insured := order.Options.InsuredValue
+		sent.Amounts = []amount{{AmountType: insuredAmount, Value: json.Number(insured.Amount()), Currency: insured.Currency}}
+	}
+
+	printer := printers[order.LabelFormat]
+	if printer == "" {
+		printer = printers["pdf"]
+	}
+	return labelRequest{
+		Customer: customer{
+			Address:            from,
+			CollectionLocation: d.location,
+			CustomerCode:       d.customerCode,
+			CustomerNumber:     d.customerNumber,
+			Name:               from.CompanyName,
+		},
+		Message: message{
+			MessageID:        "1",
+			MessageTimeStamp: now.In(dutch).Format(timeLayout),
+			Printertype:      printer,
+		},
+		Shipments: []shipment{sent},
+	}, c.warnings, carrierkit.InvalidOrder("PostNL", c.invalid)
+}
+
+// checker collects the invalid fields of an order.
+type checker struct {
+	invalid  []ship.FieldError
+	warnings []string
+	phone    string // of the recipient, as PostNL takes it
+}
+
+func (c *checker) refuse(pointer, code, detail string) {
+	c.invalid = append(c.invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})
+}
+
+func (c *checker) limitLength(pointer, value string, limit int) {
+	if utf8.RuneCountInString(value) > limit {
+		c.refuse(pointer, "too_long", fmt.Sprintf("is longer than the %d characters that PostNL accepts", limit))
+	}
+}
+
+// fit returns an address within PostNL's limits.
+func (c *checker) fit(given ship.Address, pointer string) carrierkit.FittedAddress {
+	fitted, warnings, err := carrierkit.Fit(Spec.Address, given, pointer)
+	if unfit, ok := errors.AsType[*ship.Error](err); ok {
+		c.invalid = append(c.invalid, unfit.Fields...)
+		return carrierkit.FittedAddress{Country: given.Country}
+	}
+	c.warnings = append(c.warnings, warnings...)
+	if pointer == "/destination" {
+		c.phone = fitted.Phone
+	}
+
+	party := carrierkit.PartyName(pointer)
+	if len(fitted.Lines) == 0 {
+		c.refuse(pointer+"/address1", "required", "PostNL needs the street of "+party)
+	}
+	if fitted.City == "" {
+		c.refuse(pointer+"/city", "required", "PostNL needs the city of "+party)
+	}
+	if slices.Contains(benelux, fitted.Country) && fitted.Zip == "" {
+		c.refuse(pointer+"/zip", "required", "PostNL needs the postal code of "+party)
+	}
+	return fitted
+}
+
+// lane checks where the parcel goes.
+func (c *checker) lane(order ship.Order, chosen service) {
+	isAtHome := order.Destination.Country == "NL"
+	switch {
+	case order.Origin.Country != "NL":
+		c.refuse("/origin/country", "invalid", "PostNL takes parcels only in the Netherlands")
+	case carrierkit.NeedsCustoms(order.Origin, order.Destination):
+		c.refuse("/destination/country", "unsupported", "PostNL delivers outside of the European Union only with GlobalPack, which is not supported")
+	case isAtHome && chosen.abroad:
+		c.refuse("/service", "invalid", chosen.name+" goes abroad; choose a service within the Netherlands")
+	case !isAtHome && !chosen.abroad:
+		c.refuse("/service", "invalid", chosen.name+" goes to addresses in the Netherlands; choose eu_parcel")
+	}
+}
+
+// rest refuses what PostNL has no field for.
+func (c *checker) rest(order ship.Order) {
+	if order.IsReturn {
+		c.refuse("/isReturn", "unsupported", "PostNL returns need a customer code of their own, which is not supported")
+	}
+	if order.Billing != nil && order.Billing.Type != "sender" {
+		c.refuse("/billing", "unsupported", "PostNL bills the account of the connection alone")
+	}
+	c.limitLength("/orderId", order.OrderID, maxShort)
+}

@@ -1,0 +1,79 @@
+// Package postnl buys labels from PostNL and tracks parcels. A purchase draws a
+// barcode first, and then a label for it: one barcode is one parcel, however often
+// its label is made. The package makes one attempt per call and keeps no state.
+// PostNL names no prices: they come from the rate sheet of the account.
+package postnl
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// Spec describes PostNL.
+var Spec = carrier.Spec{
+	Name:    "postnl",
+	Title:   "PostNL",
+	Mark:    carrier.Mark{Background: "#ed7700", Text: "#fff"},
+	LiveURL: "https://api.postnl.nl",
+	TestURL: "https://api-sandbox.postnl.nl",
+	Fields: []carrier.Field{
+		{
+			Name: "api_key", Title: "API key", Secret: true, Required: true,
+			Help: "In the business portal of PostNL (Mijn PostNL), under API management. The sandbox and production have keys of their own.",
+		},
+		{
+			Name: "customer_code", Title: "Customer code", Required: true,
+			Help: "Up to six letters, such as DEVC, from your contract. Barcodes begin with it, after 3S.",
+		},
+		{
+			Name: "customer_number", Title: "Customer number", Required: true,
+			Help: "Up to eight digits, from your contract or an invoice.",
+		},
+		{
+			Name: "collection_location", Title: "Collection location",
+			Help: "Six digits: where you hand your parcels over, from your contract.",
+		},
+		{
+			Name: "product_codes", Title: "Product codes",
+			Help: "Only if your contract has other codes than the usual ones: \"eu_parcel=4944, standard=3085\".",
+		},
+	},
+	Origins:  []string{"NL"},
+	Services: specServices(),
+	Extras:   extraServices(),
+	Formats:  []string{"pdf", "zpl"},
+	Address: carrier.AddressLimits{
+		Name:    35,
+		Company: 35,
+		City:    35,
+		State:   35,
+		Zip:     17,
+		Phone:   17,
+		Email:   50,
+		Lines:   2,
+		Line:    95,
+		Charset: "latin1",
+	},
+	TrackBatch: 1,
+	LookupLag:  time.Minute,
+	Limits: []string{
+		"PostNL names no prices. Import a rate sheet with the prices of your contract: only the services in it are offered.",
+		"A purchase draws a barcode and then a label for it. If the label's response is lost, the parcel is found by its reference, and the label is made again for the same barcode.",
+		"A label cannot be voided: PostNL has no call for it. A parcel that is announced and never handed over is not charged; its announcement lapses.",
+		"An order has one parcel. Create a shipment for each parcel.",
+		"Parcels are sent from the Netherlands to countries of the European Union. Destinations outside need GlobalPack barcodes, which are not supported.",
+		"In the Netherlands, Belgium and Luxembourg the house number is sent apart from the street: address1 must have it, as in \"Molengraaffplantsoen 74 A\".",
+		"The second line of an address is sent as the name of the building, with at most 35 characters.",
+		"The usual product codes are used: 3085, 3189, 3385, 3089, 3087, 3438 and 4907. If your contract has others, set them in product_codes.",
+		"A parcel with an age check needs the recipient's date of birth at the door; none is sent.",
+		"Pickups, returns and manifests are arranged with PostNL: the shipments are announced with their labels.",
+		"Times of scans are in the time of the Netherlands.",
+		"PostNL does not send pushes: parcels are polled, one per call.",
+		"The proof of delivery is the picture of the signature.",
+	},
+	MeaningOf: meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
+}

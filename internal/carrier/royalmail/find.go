@@ -1,0 +1,78 @@
+package royalmail
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Find looks for an order by our reference and prints its label again.
+func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	var orders []createdOrder
+	err := d.call(http.MethodGet, "/orders/"+quoted(request.Reference)).Do(ctx, d.via, &orders)
+	if isAbsent(err) {
+		return ship.Sale{}, d.confirmAbsence(ctx)
+	}
+	if err != nil {
+		return ship.Sale{}, explainAccount(err)
+	}
+
+	// References are unique for each attempt. If there are several orders
+	// nevertheless, the first is the purchase.
+	slices.SortFunc(orders, func(x, y createdOrder) int { return cmp.Compare(x.OrderIdentifier, y.OrderIdentifier) })
+	for _, order := range orders {
+		found := order.sale()
+		switch {
+		case order.OrderReference != request.Reference || found.CarrierRef == "":
+			continue
+		case found.TrackingNumber == "":
+			return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail has not applied postage to the order yet")
+		}
+
+		label, err := d.fetchLabel(ctx, found.CarrierRef)
+		if err != nil {
+			return ship.Sale{}, err
+		}
+		found.Label = label
+		return found, nil
+	}
+	return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail did not confirm whether the order exists")
+}
+
+// confirmAbsence returns that there is no such order, once it is certain that
+// Click & Drop said so: its 404 has no body, and a proxy or a wrong address
+// answers 404 too. Taking that for Royal Mail's answer would buy a second label.
+func (d driver) confirmAbsence(ctx context.Context) error {
+	if err := d.checkKey(ctx); err != nil {
+		if kind := ship.KindOf(err); kind == ship.NotFound || kind == ship.Invalid {
+			return ship.Errorf(ship.Unavailable, "the response did not come from Royal Mail; check the configured URL")
+		}
+		return err
+	}
+	return ship.Errorf(ship.NotFound, "Royal Mail has no order under the reference")
+}
+
+// labelCall asks for the label of an order, and for its customs forms.
+func (d driver) labelCall(order string) carrierkit.Call {
+	call := d.call(http.MethodGet, "/orders/"+order+"/label?documentType=postageLabel&includeReturnsLabel=false&includeCN=true")
+	call.Header.Set("Accept", "application/pdf, application/json")
+	return call
+}
+
+// fetchLabel prints the label of an order. The order exists, so a refusal is not
+// one of the purchase.
+func (d driver) fetchLabel(ctx context.Context, order string) (ship.Label, error) {
+	var file carrierkit.File
+	if err := d.labelCall(order).Do(ctx, d.via, &file); err != nil {
+		return ship.Label{}, explainLabel(err)
+	}
+	if !isWholePDF(file.Data) {
+		return ship.Label{}, ship.Errorf(ship.Unavailable, "Royal Mail sent a label that is not complete")
+	}
+	return ship.Label{Format: "pdf", Data: file.Data}, nil
+}

@@ -1,0 +1,116 @@
+package canadapost_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/emulator/canadapost"
+)
+
+const (
+	rate     = "application/vnd.cpc.ship.rate-v4+xml"
+	shipment = "application/vnd.cpc.shipment-v8+xml"
+	path     = "/rs/2004381/2004381/shipment"
+)
+
+// body buys a label inside Canada under a request id.
+func body(id string) string {
+	return `<shipment xmlns="http://www.canadapost.ca/ws/shipment-v8"><customer-request-id>` + id + `</customer-request-id><transmit-shipment>true</transmit-shipment>
+<requested-shipping-point>K2B8J6</requested-shipping-point><expected-mailing-date>2026-11-16</expected-mailing-date><provide-pricing-info>true</provide-pricing-info>
+<delivery-spec><service-code>DOM.EP</service-code>
+<sender><company>Shop</company><contact-phone>6135550100</contact-phone><address-details><address-line-1>1 Main St</address-line-1><city>Ottawa</city><prov-state>ON</prov-state><country-code>CA</country-code><postal-zip-code>K2B8J6</postal-zip-code></address-details></sender>
+<destination><name>Ann Lee</name><address-details><address-line-1>2 Oak Ave</address-line-1><city>Bromont</city><prov-state>QC</prov-state><country-code>CA</country-code><postal-zip-code>J0E1X0</postal-zip-code></address-details></destination>
+<parcel-characteristics><weight>1.200</weight></parcel-characteristics><print-preferences><output-format>4x6</output-format><encoding>ZPL</encoding></print-preferences>
+<preferences><show-packing-instructions>false</show-packing-instructions></preferences>
+<settlement-info><contract-id>42708517</contract-id><intended-method-of-payment>Account</intended-method-of-payment></settlement-info></delivery-spec></shipment>`
+}
+
+// ask sends one request with the credentials.
+func ask(t *testing.T, server *emulator.Server, method, path, mediaType, body string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.SetBasicAuth(canadapost.User, canadapost.Password)
+	r.Header.Set("Accept", mediaType)
+	r.Header.Set("Content-Type", mediaType)
+	w := httptest.NewRecorder()
+	server.ServeHTTP(w, r)
+	answer, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Code, string(answer)
+}
+
+func open(t *testing.T, file string) *emulator.Server {
+	t.Helper()
+	ledger, err := emulator.OpenLedger(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ledger.Close() })
+	return canadapost.New(ledger)
+}
+
+func TestASaleOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ledger")
+	status, sold := ask(t, open(t, file), http.MethodPost, path, shipment, body("S1"))
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, sold)
+	}
+	pin := regexp.MustCompile(`<tracking-pin>\d{16}</tracking-pin>`).FindString(sold)
+	if _, found := ask(t, open(t, file), http.MethodGet, path+"?customerRequestId=S1&provideShipmentInfo=true", shipment, ""); pin == "" || !strings.Contains(found, pin) {
+		t.Errorf("sold %q, found %s", pin, found)
+	}
+	if _, links := ask(t, open(t, file), http.MethodGet, path+"?customerRequestId=S1", shipment, ""); !strings.Contains(links, `rel="shipment"`) || strings.Contains(links, pin) {
+		t.Errorf("a plain list has rows: %s", links)
+	}
+}
+
+// TestARepeatedRequestIsASecondSale: Canada Post has no idempotency key.
+func TestARepeatedRequestIsASecondSale(t *testing.T) {
+	t.Parallel()
+	server := open(t, "")
+	for range 2 {
+		if status, answer := ask(t, server, http.MethodPost, path, shipment, body("S1")); status != http.StatusOK {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	if n := len(server.Ledger.Entries()); n != 2 {
+		t.Errorf("%d sales", n)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	server := open(t, "")
+	for name, test := range map[string]struct {
+		method, path, mediaType, body string
+		status                        int
+		code                          string
+	}{
+		"another media type":      {"POST", path, rate, body("S1"), 406, "E007"},
+		"another customer":        {"POST", "/rs/99/99/shipment", shipment, body("S1"), 403, "AA004"},
+		"another contract":        {"POST", path, shipment, strings.Replace(body("S1"), "42708517", "1", 1), 400, "AA004"},
+		"a service abroad":        {"POST", path, shipment, strings.Replace(body("S1"), "DOM.EP", "INT.XP", 1), 400, "7260"},
+		"a postal code in blanks": {"POST", path, shipment, strings.Replace(body("S1"), "J0E1X0", "J0E 1X0", 1), 400, "9111"},
+		"a heavy parcel":          {"POST", path, shipment, strings.Replace(body("S1"), "1.200", "31", 1), 400, "9151"},
+		"not XML":                 {"POST", path, shipment, "{}", 400, "Server"},
+		"a cancellation":          {"DELETE", path + "/1", shipment, "", 404, "8064"},
+		"an unknown number":       {"GET", "/vis/track/pin/1/detail", "application/vnd.cpc.track-v2+xml", "", 404, "004"},
+	} {
+		status, answer := ask(t, server, test.method, test.path, test.mediaType, test.body)
+		if status != test.status || !strings.Contains(answer, "<code>"+test.code+"</code>") {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+	}
+	if n := len(server.Ledger.Entries()); n != 0 {
+		t.Errorf("%d sales", n)
+	}
+}

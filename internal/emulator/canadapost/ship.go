@@ -1,0 +1,414 @@
+package canadapost
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+type link struct {
+	Rel       string `xml:"rel,attr"`
+	Href      string `xml:"href,attr"`
+	MediaType string `xml:"media-type,attr"`
+}
+
+type party struct {
+	Name    string `xml:"name"`
+	Company string `xml:"company"`
+	Phone   string `xml:"contact-phone"`
+	Voice   string `xml:"client-voice-number"`
+	Line1   string `xml:"address-details>address-line-1"`
+	City    string `xml:"address-details>city"`
+	State   string `xml:"address-details>prov-state"`
+	Country string `xml:"address-details>country-code"`
+	Zip     string `xml:"address-details>postal-zip-code"`
+}
+
+// order is the part of a purchase that the emulator reads.
+type order struct {
+	XMLName     xml.Name `xml:"shipment"`
+	RequestID   string   `xml:"customer-request-id"`
+	Group       string   `xml:"group-id"`
+	Transmit    string   `xml:"transmit-shipment"`
+	Point       string   `xml:"requested-shipping-point"`
+	Date        string   `xml:"expected-mailing-date"`
+	HasPrice    bool     `xml:"provide-pricing-info"`
+	Service     string   `xml:"delivery-spec>service-code"`
+	Sender      party    `xml:"delivery-spec>sender"`
+	Destination party    `xml:"delivery-spec>destination"`
+	Options     []option `xml:"delivery-spec>options>option"`
+	Weight      string   `xml:"delivery-spec>parcel-characteristics>weight"`
+	Encoding    string   `xml:"delivery-spec>print-preferences>encoding"`
+	Reference   string   `xml:"delivery-spec>references>customer-ref-1"`
+	Contract    string   `xml:"delivery-spec>settlement-info>contract-id"`
+	Payment     string   `xml:"delivery-spec>settlement-info>intended-method-of-payment"`
+	Customs     *struct {
+		Currency string `xml:"currency"`
+		Reason   string `xml:"reason-for-export"`
+		Items    []struct {
+			Description string `xml:"customs-description"`
+			Value       string `xml:"customs-value-per-unit"`
+		} `xml:"sku-list>item"`
+	} `xml:"delivery-spec>customs"`
+}
+
+// refusal returns why Canada Post does not take the order, "" if it does.
+func (in order) refusal() (code, text string) {
+	weight, err := strconv.ParseFloat(in.Weight, 64)
+	_, goesThere := productOf(in.Service, in.Destination.Country)
+	isAbroad := in.Destination.Country != "CA"
+	switch {
+	case utf8.RuneCountInString(in.RequestID) > 35:
+		return "Server", "customer-request-id is longer than 35 characters"
+	case (in.Group == "") == (in.Transmit == ""):
+		return "9122", "Either group-id or transmit-shipment is required."
+	case !postalCode.MatchString(in.Point), !postalCode.MatchString(in.Sender.Zip), !isAbroad && !postalCode.MatchString(in.Destination.Zip):
+		return "9111", "A postal code is not valid."
+	case in.Sender.Country != "CA" || in.Sender.Company == "" || in.Sender.Phone == "" || in.Sender.Line1 == "" || in.Sender.City == "":
+		return "9114", "The sender is not complete."
+	case in.Destination.Name == "" && in.Destination.Company == "" || in.Destination.Line1 == "" || in.Destination.City == "":
+		return "9115", "The destination is not complete."
+	case in.Contract != Contract:
+		return "AA004", "You cannot mail on behalf of the requested customer."
+	case in.Payment != "Account" && in.Payment != "CreditCard" && in.Payment != "SupplierAccount":
+		return "1720", "The method of payment is not valid."
+	case !goesThere:
+		return "7260", "The service is not available for the parcel or the destination."
+	case err != nil || weight <= 0 || weight > 30:
+		return "9151", "The weight is more than 30 kg or not valid."
+	case isAbroad && in.Destination.Voice == "":
+		return "9116", "The phone number of the recipient is required."
+	case isAbroad && (in.Customs == nil || len(in.Customs.Items) == 0):
+		return "9140", "Customs information is required."
+	case isAbroad && !in.hasInstruction():
+		return "1701", "A non-delivery handling option is required for the service."
+	}
+	for _, chosen := range in.Options {
+		if _, known := optionPrices[chosen.Code]; !known {
+			return "7261", "The option " + chosen.Code + " is not available."
+		}
+	}
+	return "", ""
+}
+
+// hasInstruction reports whether exactly one option says what becomes of a parcel
+// that cannot be delivered.
+func (in order) hasInstruction() bool {
+	count := 0
+	for _, chosen := range in.Options {
+		if chosen.Code == "RASE" || chosen.Code == "RTS" || chosen.Code == "ABAN" {
+			count++
+		}
+	}
+	return count == 1
+}
+
+// kept is what the emulator needs of a sale to answer again.
+type kept struct {
+	Service  string   `json:"service"`
+	Date     string   `json:"date"`
+	Arrival  string   `json:"arrival"`
+	Created  string   `json:"created"`
+	Weight   string   `json:"weight"`
+	Base     string   `json:"base"`
+	Options  string   `json:"options"`
+	Fuel     string   `json:"fuel"`
+	GST      string   `json:"gst"`
+	PreTax   string   `json:"preTax"`
+	HasPrice bool     `json:"hasPrice"`
+	Encoding string   `json:"encoding"`
+	From     []string `json:"from"`
+	To       []string `json:"to"`
+	City     string   `json:"city"`
+	Province string   `json:"province"`
+	Zip      string   `json:"zip"`
+	IsAbroad bool     `json:"isAbroad,omitempty"`
+	Standard bool     `json:"standard,omitempty"`
+}
+
+// sell answers POST /rs/{customer}/{behalf}/shipment.
+func (p *post) sell(w http.ResponseWriter, r *http.Request) {
+	var in order
+	if !decode(r, "shipment", &in) {
+		refuse(w, http.StatusBadRequest, "Server", "/rs/shipment: cvc-complex-type: the document is not valid")
+		return
+	}
+	if code, text := in.refusal(); code != "" {
+		refuse(w, http.StatusBadRequest, code, text)
+		return
+	}
+	if p.Refuses() {
+		p.Fail(w, http.StatusBadRequest)
+		return
+	}
+
+	sold, _ := productOf(in.Service, in.Destination.Country)
+	weight, _ := strconv.ParseFloat(in.Weight, 64)
+	cost := sold.charge(weight, in.Options)
+	n := p.Ledger.Next()
+	stored, err := json.Marshal(kept{
+		Service:  in.Service,
+		Date:     in.Date,
+		Arrival:  arrival(in.Date, sold.days),
+		Created:  today(),
+		Weight:   in.Weight,
+		Base:     dollars(cost.base),
+		Options:  dollars(cost.options),
+		Fuel:     dollars(cost.fuel),
+		GST:      dollars(cost.gst),
+		PreTax:   dollars(cost.due - cost.gst),
+		HasPrice: in.HasPrice,
+		Encoding: in.Encoding,
+		From:     in.Sender.lines(),
+		To:       in.Destination.lines(),
+		City:     strings.ToUpper(in.Destination.City),
+		Province: in.Destination.State,
+		Zip:      in.Destination.Zip,
+		IsAbroad: in.Customs != nil,
+		Standard: sold.isGuaranteed,
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+
+	p.Sell(w, r, emulator.Entry{
+		Number:    trackingNumber(n, in.Destination.Country != "CA"),
+		ID:        fmt.Sprintf("34053130918%07d", n),
+		Reference: in.RequestID,
+		Second:    in.Reference,
+		Account:   r.PathValue("customer"),
+		Service:   in.Service,
+		Amount:    dollars(cost.due),
+		Currency:  "CAD",
+		Kept:      stored,
+	}, func(sale emulator.Entry) (int, string, []byte) {
+		return http.StatusOK, shipmentType, encode(struct {
+			XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-info"`
+			info
+		}{info: infoOf(r, sale)})
+	})
+}
+
+// today returns the day in Ottawa, where Canada Post is.
+func today() string {
+	zone, err := time.LoadLocation("America/Toronto")
+	if err != nil {
+		zone = time.FixedZone("EST", -5*60*60)
+	}
+	return time.Now().In(zone).Format(time.DateOnly)
+}
+
+// lines returns a party as a label has it.
+func (p party) lines() []string {
+	return []string{strings.TrimSpace(p.Name + " " + p.Company), p.Line1, p.City + " " + p.State + " " + p.Zip + " " + p.Country}
+}
+
+// trackingNumber returns the PIN of the nth sale: sixteen digits, or a postal S10
+// number abroad, each with its check digit.
+func trackingNumber(n int, isAbroad bool) string {
+	if isAbroad {
+		digits := fmt.Sprintf("%08d", 47000000+n%1000000)
+		sum := 0
+		for i, weight := range []int{8, 6, 4, 2, 3, 5, 9, 7} {
+			sum += int(digits[i]-'0') * weight
+		}
+		check := 11 - sum%11
+		switch check {
+		case 10:
+			check = 0
+		case 11:
+			check = 5
+		}
+		return fmt.Sprintf("CX%s%dCA", digits, check)
+	}
+
+	digits := fmt.Sprintf("007393800%06d", n%1000000)
+	sum := 0
+	for i := range len(digits) {
+		digit := int(digits[len(digits)-1-i] - '0')
+		if i%2 == 0 {
+			digit *= 3
+		}
+		sum += digit
+	}
+	return fmt.Sprintf("%s%d", digits, (10-sum%10)%10)
+}
+
+// info is a shipment as the answers show it.
+type info struct {
+	RequestID string     `xml:"customer-request-id,omitempty"`
+	ID        string     `xml:"shipment-id"`
+	Status    string     `xml:"shipment-status"`
+	PIN       string     `xml:"tracking-pin"`
+	Price     *soldPrice `xml:"shipment-price"`
+	Links     struct {
+		Links []link `xml:"link"`
+	} `xml:"links"`
+}
+
+type soldPrice struct {
+	Service string `xml:"service-code"`
+	Base    string `xml:"base-amount"`
+	Options struct {
+		Option []struct{} `xml:"priced-option"`
+	} `xml:"priced-options"`
+	Fuel struct {
+		Code   string `xml:"adjustment-code"`
+		Amount string `xml:"adjustment-amount"`
+	} `xml:"adjustments>adjustment"`
+	PreTax   string `xml:"pre-tax-amount"`
+	GST      string `xml:"gst-amount"`
+	PST      string `xml:"pst-amount"`
+	HST      string `xml:"hst-amount"`
+	Due      string `xml:"due-amount"`
+	Standard struct {
+		AM         bool   `xml:"am-delivery"`
+		Guaranteed bool   `xml:"guaranteed-delivery"`
+		Date       string `xml:"expected-delivery-date"`
+	} `xml:"service-standard"`
+	Weight string `xml:"rated-weight"`
+}
+
+func infoOf(r *http.Request, sale emulator.Entry) info {
+	stored := keptOf(sale)
+	shown := info{RequestID: sale.Reference, ID: sale.ID, Status: "transmitted", PIN: sale.Number}
+	if stored.HasPrice {
+		price := &soldPrice{
+			Service: stored.Service,
+			Base:    stored.Base,
+			PreTax:  stored.PreTax,
+			GST:     stored.GST,
+			PST:     "0.00",
+			HST:     "0.00",
+			Due:     sale.Amount,
+			Weight:  stored.Weight,
+		}
+		price.Fuel.Code = "FUELSC"
+		price.Fuel.Amount = stored.Fuel
+		price.Standard.Guaranteed = stored.Standard
+		price.Standard.Date = stored.Arrival
+		shown.Price = price
+	}
+
+	self := origin(r) + "/rs/" + Customer + "/" + Customer + "/shipment/" + sale.ID
+	file := origin(r) + "/rs/artifact/" + User + "/" + sale.ID
+	fileType := "application/pdf"
+	if stored.Encoding == "ZPL" {
+		fileType = "application/zpl"
+	}
+	shown.Links.Links = []link{
+		{"self", self, shipmentType},
+		{"details", self + "/details", shipmentType},
+		{"price", self + "/price", shipmentType},
+		{"refund", self + "/refund", shipmentType},
+		{"label", file + "/0", fileType},
+	}
+	if stored.IsAbroad {
+		shown.Links.Links = append(shown.Links.Links, link{"commercialInvoice", file + "/1", "application/pdf"})
+	}
+	return shown
+}
+
+// keptOf reads what was stored with a sale.
+func keptOf(sale emulator.Entry) kept {
+	var stored kept
+	if err := json.Unmarshal(sale.Kept, &stored); err != nil {
+		panic(err) // the package itself wrote it
+	}
+	return stored
+}
+
+// list answers GET /rs/{customer}/{behalf}/shipment. Rows are shown in full if the
+// client asks for it, else as links.
+func (p *post) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	reference := query.Get("customerRequestId")
+	var sales []emulator.Entry
+	switch {
+	case reference != "" && p.settings.Load().NoRequestID:
+		refuse(w, http.StatusBadRequest, "9190", "A query parameter is required.")
+		return
+	case reference != "":
+		sales = p.Find(reference)
+	case query.Get("noManifest") == "true" && query.Get("date") != "":
+		sales = p.soldOn(query.Get("date"))
+	default:
+		refuse(w, http.StatusBadRequest, "9190", "A query parameter is required.")
+		return
+	}
+
+	var answer struct {
+		XMLName   xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipments"`
+		Links     []link   `xml:"link"`
+		Shipments []info   `xml:"shipment-info"`
+	}
+	for _, sale := range sales {
+		if query.Get("provideShipmentInfo") == "true" {
+			answer.Shipments = append(answer.Shipments, infoOf(r, sale))
+			continue
+		}
+		self := origin(r) + "/rs/" + Customer + "/" + Customer + "/shipment/" + sale.ID
+		answer.Links = append(answer.Links, link{"shipment", self, shipmentType})
+	}
+	reply(w, http.StatusOK, shipmentType, answer)
+}
+
+// soldOn returns the sales of a day that a look-up can see.
+func (p *post) soldOn(day string) []emulator.Entry {
+	var list []emulator.Entry
+	for _, entry := range p.Ledger.Entries() {
+		if entry.Kind != "sold" || keptOf(entry).Created != day {
+			continue
+		}
+		for _, shown := range p.Find(entry.Reference) {
+			if shown.ID == entry.ID {
+				list = append(list, shown)
+			}
+		}
+	}
+	return list
+}
+
+// cancel answers DELETE .../shipment/{id}: all shipments are transmitted.
+func (p *post) cancel(w http.ResponseWriter, r *http.Request) {
+	if _, _, ok := p.Ledger.Sold(r.PathValue("id")); !ok {
+		refuse(w, http.StatusNotFound, "8064", "The shipment was not found.")
+		return
+	}
+	refuse(w, http.StatusBadRequest, "8065", "The shipment has been transmitted and cannot be voided.")
+}
+
+// refund answers POST .../shipment/{id}/refund.
+func (p *post) refund(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		XMLName xml.Name `xml:"shipment-refund-request"`
+		Email   string   `xml:"email"`
+	}
+	if !decode(r, "shipment-refund-request", &in) || !strings.Contains(in.Email, "@") {
+		refuse(w, http.StatusBadRequest, "Server", "/rs/refund: the e-mail address is not valid")
+		return
+	}
+
+	id := r.PathValue("id")
+	p.TakeBack(w, r, id, func(again, known bool) (int, string, []byte) {
+		switch {
+		case !known:
+			return http.StatusNotFound, "application/xml", encode(messagesOf("8064", "The shipment was not found."))
+		case again:
+			return http.StatusBadRequest, "application/xml", encode(messagesOf("7292", "A refund has already been requested for this shipment."))
+		}
+		return http.StatusOK, shipmentType, encode(struct {
+			XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-refund-request-info"`
+			Date    string   `xml:"service-ticket-date"`
+			Ticket  string   `xml:"service-ticket-id"`
+		}{Date: today(), Ticket: "GT" + id[len(id)-7:]})
+	})
+}

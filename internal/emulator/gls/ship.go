@@ -1,0 +1,278 @@
+package gls
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// request is the part of a purchase that the emulator reads.
+type request struct {
+	Shipment shipment `json:"Shipment"`
+	Printing printing `json:"PrintingOptions"`
+}
+
+type printing struct {
+	Labels struct {
+		Template string `json:"TemplateSet"`
+		Format   string `json:"LabelFormat"`
+	} `json:"ReturnLabels"`
+}
+
+type shipment struct {
+	References   []string `json:"ShipmentReference"`
+	ShippingDate string   `json:"ShippingDate"`
+	Product      string   `json:"Product"`
+	Consignee    struct {
+		Category string  `json:"Category"`
+		Address  address `json:"Address"`
+	} `json:"Consignee"`
+	Shipper struct {
+		ContactID string  `json:"ContactID"`
+		Printed   address `json:"AlternativeShipperAddress"`
+	} `json:"Shipper"`
+	Units []struct {
+		References []string `json:"ShipmentUnitReference"`
+		Weight     float64  `json:"Weight"`
+		Note       string   `json:"Note1"`
+	} `json:"ShipmentUnit"`
+	Services []struct {
+		Plain *struct {
+			Name string `json:"ServiceName"`
+		} `json:"Service"`
+		Shop *struct {
+			Name string `json:"ServiceName"`
+			ID   string `json:"ParcelShopID"`
+		} `json:"ShopDelivery"`
+	} `json:"Service"`
+}
+
+type address struct {
+	Name1       string `json:"Name1"`
+	Name2       string `json:"Name2,omitempty"`
+	Name3       string `json:"Name3,omitempty"`
+	CountryCode string `json:"CountryCode"`
+	Zipcode     string `json:"Zipcode,omitempty"`
+	City        string `json:"City"`
+	Street      string `json:"Street"`
+	Email       string `json:"Email,omitempty"`
+}
+
+// kept is the part of a sale that a reprint and tracking need.
+type kept struct {
+	Shipment shipment `json:"shipment"`
+	IDs      []string `json:"ids"`
+	Numbers  []string `json:"numbers"`
+}
+
+var (
+	products     = []string{"PARCEL", "EXPRESS"}
+	serviceNames = strings.Fields("service_flexdelivery service_addresseeonly service_signature service_guaranteed24 " +
+		"service_0800 service_0900 service_1000 service_1200 service_saturday_1000 service_saturday_1200")
+)
+
+// create answers POST /rs/shipments.
+func (s standIn) create(w http.ResponseWriter, r *http.Request) {
+	var in request
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &in) != nil {
+		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read")
+		return
+	}
+	if code, message := in.check(time.Now()); code != "" {
+		refuse(w, http.StatusBadRequest, code, message)
+		return
+	}
+	if s.Refuses() {
+		s.Fail(w, http.StatusBadRequest)
+		return
+	}
+
+	k := kept{Shipment: in.Shipment}
+	for range in.Shipment.Units {
+		serial := s.Ledger.Next()
+		k.IDs = append(k.IDs, trackID(serial))
+		k.Numbers = append(k.Numbers, parcelNumber(serial))
+	}
+	sale := emulator.Entry{
+		Number:    k.Numbers[0],
+		ID:        k.IDs[0],
+		Reference: in.Shipment.References[0],
+		Second:    in.Shipment.Units[0].Note,
+		Account:   in.Shipment.Shipper.ContactID,
+		Service:   in.Shipment.Product,
+		Kept:      encode(k),
+	}
+	if len(k.Numbers) > 1 {
+		sale.Pieces = append(slices.Clone(k.Numbers), k.IDs...)
+	}
+	s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
+		return http.StatusOK, mediaType, encode(k.created(sold, in.Printing))
+	})
+}
+
+// check returns GLS's rule that a shipment breaks.
+func (in request) check(now time.Time) (code, message string) {
+	s := in.Shipment
+	to := s.Consignee.Address
+	date, err := time.Parse(time.RFC3339, s.ShippingDate)
+	switch {
+	case s.Shipper.ContactID != ContactID:
+		return "CONTACT_ID_UNKNOWN", "The ContactID is unknown"
+	case !slices.Contains(products, s.Product):
+		return "COMMON_PRODUCT", "The product is not allowed"
+	case len(s.References) == 0 || len(s.References[0]) > 40:
+		return "COMMON_REFERENCE", "The ShipmentReference is missing or too long"
+	case err != nil || date.Before(now.AddDate(0, 0, -1)):
+		return "COMMON_SHIPPINGDATE", "The ShippingDate is in the past"
+	case to.Name1 == "" || to.Street == "" || to.City == "" || len(to.CountryCode) != 2:
+		return "COMMON_ADDRESS", "The address is not complete"
+	case utf8.RuneCountInString(to.Name1) > 40 || utf8.RuneCountInString(to.Street) > 40:
+		return "COMMON_LENGTH", "A name or the street is too long"
+	case to.CountryCode == "DE" && (len(to.Zipcode) != 5 || to.Zipcode == "00000"):
+		return "COMMON_EXISTS_ZIPCODE", "Die Postleitzahl ist ungültig"
+	case len(s.Units) == 0:
+		return "COMMON_UNITS", "There are no parcels"
+	}
+
+	for _, unit := range s.Units {
+		if unit.Weight <= 0 || unit.Weight > 40 {
+			return "COMMON_WEIGHT", "The weight of a parcel is not valid"
+		}
+	}
+	for _, service := range s.Services {
+		if service.Plain != nil && !slices.Contains(serviceNames, service.Plain.Name) {
+			return "COMMON_SERVICE", "The service is not allowed"
+		}
+		if service.Shop != nil && !strings.HasPrefix(service.Shop.ID, "276") {
+			return "COMMON_PARCELSHOP", "The ParcelShopID is unknown"
+		}
+	}
+	return "", ""
+}
+
+// created returns a shipment with its labels, one document for all parcels.
+func (k kept) created(sale emulator.Entry, asked printing) map[string]any {
+	var parcels []any
+	for i, id := range k.IDs {
+		parcels = append(parcels, map[string]any{
+			"TrackID":               id,
+			"ParcelNumber":          k.Numbers[i],
+			"ShipmentUnitReference": k.Shipment.Units[i].References,
+			"Barcodes":              map[string]any{"Primary1D": k.Numbers[i]},
+			"RoutingInfo": map[string]any{
+				"Tour": "1234", "InboundSortingFlag": "0", "FinalLocationCode": "DE230", "HubLocation": "D01",
+				"LastRoutingDate": sale.At.Format(time.RFC3339),
+			},
+		})
+	}
+	return map[string]any{"CreatedShipment": map[string]any{
+		"ShipmentReference": []string{sale.Reference},
+		"CustomerID":        "2760000000",
+		"PickupLocation":    "DE 230",
+		"ParcelData":        parcels,
+		"PrintData":         []any{k.labels(sale, asked)},
+	}}
+}
+
+func keptOf(sale emulator.Entry) (k kept) {
+	if err := json.Unmarshal(sale.Kept, &k); err != nil {
+		panic(err) // this package wrote the ledger entry
+	}
+	return k
+}
+
+// reprint answers POST /rs/shipments/reprintparcel: by our reference, or by one of
+// GLS's numbers.
+func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Reference string   `json:"ShipmentReference"`
+		TrackID   string   `json:"TrackID"`
+		Number    string   `json:"ParcelNumber"`
+		Printing  printing `json:"PrintingOptions"`
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &in) != nil {
+		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read")
+		return
+	}
+
+	var found []emulator.Entry
+	if in.Reference != "" {
+		found = s.Find(in.Reference)
+	} else if sale, voided, ok := s.Ledger.Sold(in.TrackID + in.Number); ok && !voided {
+		found = []emulator.Entry{sale}
+	}
+	if len(found) == 0 {
+		refuse(w, http.StatusNotFound, "NO_DATA_FOUND", "No data found for the given reference")
+		return
+	}
+	reply(w, mediaType, keptOf(found[0]).created(found[0], in.Printing))
+}
+
+// cancel answers POST /rs/shipments/cancel/{id}, with 200 whatever happens. The
+// ledger records a void when the first of several parcels is cancelled.
+func (s standIn) cancel(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if sale, _, ok := s.Ledger.Sold(id); ok && s.wasScanned(sale) {
+		reply(w, mediaType, map[string]any{"TrackID": id, "Result": "SCANNED"})
+		return
+	}
+	s.TakeBack(w, r, id, func(_, known bool) (int, string, []byte) {
+		result := "CANCELLED"
+		if !known {
+			result = "ERROR"
+		}
+		return http.StatusOK, mediaType, encode(map[string]any{"TrackID": id, "Result": result})
+	})
+}
+
+// allowedServices answers POST /rs/shipments/allowedservices.
+func (s standIn) allowedServices(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ContactID string `json:"ContactID"`
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &in) != nil || in.ContactID != ContactID {
+		refuse(w, http.StatusBadRequest, "CONTACT_ID_UNKNOWN", "The ContactID is unknown")
+		return
+	}
+
+	var list []any
+	for _, product := range products {
+		list = append(list, map[string]any{"ProductName": product})
+	}
+	for _, name := range serviceNames {
+		list = append(list, map[string]any{"ServiceName": name})
+	}
+	reply(w, mediaType, map[string]any{"AllowedServices": list})
+}
+
+// parcelNumber returns a number of 11 digits and their check digit: weights 3 and
+// 1 in turn, and one more.
+func parcelNumber(serial int) string {
+	digits := fmt.Sprintf("1234%07d", serial)
+	sum := 1
+	for i, digit := range digits {
+		sum += int(digit-'0') * (3 - 2*(i%2))
+	}
+	return fmt.Sprintf("%s%d", digits, (10-sum%10)%10)
+}
+
+// trackID returns eight letters and digits.
+func trackID(serial int) string {
+	const alphabet = "0123456789ABCDEFGHJKLMNPQRSTVWXY"
+	id := []byte("ZK000000")
+	for i := len(id) - 1; serial > 0 && i > 1; i-- {
+		id[i] = alphabet[serial%len(alphabet)]
+		serial /= len(alphabet)
+	}
+	return string(id)
+}

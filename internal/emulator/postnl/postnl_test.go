@@ -1,0 +1,63 @@
+package postnl_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/emulator/postnl"
+)
+
+// label is the request of PostNL's reference, for a barcode.
+const label = `{"Customer":{"CollectionLocation":"123456","CustomerCode":"DEVC","CustomerNumber":"11223344"},
+	"Message":{"MessageID":"1","MessageTimeStamp":"29-06-2016 12:00:00","Printertype":"GraphicFile|PDF"},
+	"Shipments":[{"Addresses":[{"AddressType":"01","City":"Utrecht","Countrycode":"NL","FirstName":"Henk","HouseNr":"74","Name":"de Graaff",
+	"Street":"Molengraaffplantsoen","Zipcode":"3571ZZ"}],"Barcode":"%s","Dimension":{"Weight":4300},"ProductCodeDelivery":"3085","Reference":"REF-1"}]}`
+
+// send sends a request with the key, and returns the status and the body.
+func send(t *testing.T, server *emulator.Server, method, path, body string) (int, string) {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	request.Header.Set("apikey", postnl.APIKey)
+	answer := httptest.NewRecorder()
+	server.ServeHTTP(answer, request)
+	return answer.Code, answer.Body.String()
+}
+
+// TestABarcodeIsAnnouncedOnce sends requests that were written by hand, from
+// PostNL's reference: the driver has no part in them.
+func TestABarcodeIsAnnouncedOnce(t *testing.T) {
+	t.Parallel()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := postnl.New(ledger)
+
+	var drawn struct{ Barcode string }
+	status, body := send(t, server, "GET", "/shipment/v1_1/barcode?CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=000000000-999999999", "")
+	if err := json.Unmarshal([]byte(body), &drawn); err != nil || status != 200 || !strings.HasPrefix(drawn.Barcode, "3SDEVC") {
+		t.Fatalf("%d %s", status, body)
+	}
+	if status, body := send(t, server, "POST", "/shipment/v2_2/label?confirm=true", fmt.Sprintf(label, "3SDEVC999999999")); status != 400 || !strings.Contains(body, "Barcode is not known") {
+		t.Errorf("a barcode that nobody drew: %d %.200s", status, body)
+	}
+	for range 2 {
+		if status, body := send(t, server, "POST", "/shipment/v2_2/label?confirm=true", fmt.Sprintf(label, drawn.Barcode)); status != 200 || !strings.Contains(body, drawn.Barcode) {
+			t.Errorf("%d %.200s", status, body)
+		}
+	}
+	if sold := ledger.Entries(); len(sold) != 1 || sold[0].Number != drawn.Barcode {
+		t.Errorf("the ledger has %+v", sold)
+	}
+	status, body = send(t, server, "GET", "/shipment/v2/status/reference/REF-1?customerCode=DEVC&customerNumber=11223344", "")
+	if status != 200 || !strings.Contains(body, drawn.Barcode) || !strings.Contains(body, `"StatusCode":"1"`) {
+		t.Errorf("by reference: %d %s", status, body)
+	}
+	if status, body := send(t, server, "GET", "/shipment/v2/status/barcode/3SDEVC000000009", ""); status != 200 || !strings.Contains(body, "No shipment found") {
+		t.Errorf("an unknown barcode: %d %s", status, body)
+	}
+}
