@@ -18,7 +18,7 @@ STEP := scripts/step
 # Runs a command with DATABASE_URL set: the caller's own, or a private cluster's.
 WITH_DB := scripts/postgres run
 
-.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release release-check sdks carrier generate install-tools clean
+.PHONY: help dev build test check lint browser screenshots prove bench image release release-check sdks carrier generate install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,9 +68,6 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 	@scripts/openapi
 	.bin/actionlint
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(grep -lI '^#!.*bash' scripts/*)
-
-fuzz: ## every fuzz target, 1,000 runs each
-	@scripts/fuzz 1000x
 
 browser: ## dashboard tests in headless Chromium: first steps, signing in, accessibility
 	$(WITH_DB) go test ./test/browser -tags browser -count=1 -parallel 2 -v -timeout 10m

@@ -196,6 +196,16 @@ type Document struct {
 	URL  string `json:"url"`
 
 	Uploaded bool `json:"uploaded"` // by UploadDocument
+	// Submission is how far the document is on its way to the carrier; nil if it is
+	// only kept.
+	Submission *DocumentSubmission `json:"submission"`
+}
+
+// A DocumentSubmission is how far a document is on its way to the carrier.
+type DocumentSubmission struct {
+	Status     string `json:"status"`     // "pending", "received", "failed", "needs_review"
+	DocumentID string `json:"documentId"` // the carrier's number, if it gives one
+	Message    string `json:"message"`    // why it failed or needs review
 }
 
 // A LabelLink is an address that needs no key.

@@ -21,7 +21,8 @@ type call struct {
 	path        string
 	query       url.Values
 	body        any
-	effect      bool // it needs an idempotency key
+	form        url.Values // instead of body
+	effect      bool       // it needs an idempotency key
 	idempotency string
 }
 
@@ -50,6 +51,10 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 		if body, err = json.Marshal(in.body); err != nil {
 			return answer{}, fmt.Errorf("waybill: request: %w", err)
 		}
+	}
+
+	if in.form != nil {
+		body = []byte(in.form.Encode())
 	}
 
 	got, err := c.retry(ctx, in, body)
@@ -126,7 +131,10 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 
 	request.Header.Set("Authorization", "Bearer "+c.key)
 	request.Header.Set("User-Agent", c.userAgent)
-	if body != nil {
+	switch {
+	case in.form != nil:
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	case body != nil:
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if in.idempotency != "" {
@@ -151,6 +159,9 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 
 	if got.status < 200 || got.status >= 300 {
 		return got, newError(got)
+	}
+	if c.answered != nil && strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
+		c.answered(got.body)
 	}
 	return got, nil
 }

@@ -26,6 +26,7 @@ type Client struct {
 	longest   time.Duration
 	userAgent string
 	wait      func(attempt int) time.Duration // between attempts
+	answered  func(body []byte)               // may be nil
 }
 
 // Options are the settings of a Client. Zero values are the defaults.
@@ -35,6 +36,10 @@ type Options struct {
 	Attempts   int           // of one call, the first included; 4. One never retries.
 	MaxWait    time.Duration // longest wait between two attempts; 30 s. A service that asks for more gets no retry.
 	UserAgent  string        // in front of the client's own
+
+	// Answered is called with the body of every answer in JSON that is no error, as it
+	// was received; nil is not called.
+	Answered func(body []byte)
 }
 
 // New returns a client that calls with the key.
@@ -47,6 +52,7 @@ func New(key string, o Options) *Client {
 		longest:   o.MaxWait,
 		userAgent: strings.TrimSpace(o.UserAgent + " waybill-go/1"),
 		wait:      backoff,
+		answered:  o.Answered,
 	}
 
 	if c.base == "" {

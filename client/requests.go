@@ -154,6 +154,9 @@ type Customs struct {
 
 	TaxIdentifiers []TaxIdentifier `json:"taxIdentifiers,omitempty"`
 	Paperless      string          `json:"paperless,omitempty"` // "auto" (default), "off"
+	// DocumentsFollow announces that documents are uploaded after the purchase,
+	// which FedEx must know.
+	DocumentsFollow bool `json:"documentsFollow,omitempty"`
 }
 
 // A TaxIdentifier is a number under which an authority knows a party.

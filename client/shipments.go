@@ -90,6 +90,26 @@ func (c *Client) UploadDocument(ctx context.Context, id, kind string, file []byt
 	return out, err
 }
 
+// ResolveDocument ends the review of a document whose Submission has the Status
+// "needs_review", with what the carrier says: whether it has the document, and the
+// carrier's number if it gives one. The number is that of the document among those of
+// the shipment, from 1. A document that the carrier does not have can be uploaded
+// again.
+func (c *Client) ResolveDocument(ctx context.Context, id string, number int, received bool, documentID string, options ...CallOption) (Document, error) {
+	body := map[string]string{"outcome": "not_received"}
+	if received {
+		body["outcome"] = "received"
+	}
+	if documentID != "" {
+		body["documentId"] = documentID
+	}
+
+	var out Document
+	path := "/v1/shipments/" + url.PathEscape(id) + "/documents/" + strconv.Itoa(number) + "/resolve"
+	_, err := c.do(ctx, call{method: http.MethodPost, path: path, body: body, effect: true}, &out, options...)
+	return out, err
+}
+
 // ShipmentsRequest narrows a list of shipments; its zero value lists all.
 type ShipmentsRequest struct {
 	OrderID        string

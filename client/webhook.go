@@ -37,8 +37,9 @@ type Webhook struct {
 	Enabled                 bool      `json:"enabled"`
 	DisabledReason          string    `json:"disabledReason"` // "client", "gone", "failing"
 	Signature               string    `json:"signature"`
-	Secret                  string    `json:"secret"`    // only of CreateWebhook and RotateWebhookSecret
-	PublicKey               string    `json:"publicKey"` // with v1a
+	Format                  string    `json:"format,omitempty"` // of another API; empty for Waybill's own
+	Secret                  string    `json:"secret"`           // only of CreateWebhook and RotateWebhookSecret
+	PublicKey               string    `json:"publicKey"`        // with v1a
 	HeaderNames             []string  `json:"headerNames"`
 	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"`
 	Verified                bool      `json:"verified"`

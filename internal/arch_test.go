@@ -25,15 +25,15 @@ var floors = [][]string{
 	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "effect", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
-	{"quoting", "addresscheck", "inquiry", "carrier/conformance", "store/storetest"},
-	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns"}, // services know no driver
+	{"quoting", "addresscheck", "inquiry", "archive", "carrier/conformance", "store/storetest"},
+	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns", "compat", "cell"}, // services know no driver
 	{"carrier/all", "tracking", "plugin"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site"},
 	{"web/offers"},
 	{"web/newshipment"},
 	{"web/*"},
-	{"api", "web", "worker"},
+	{"api", "web", "worker", "compat/easypost"},
 	{"app"},
 	{"cli"},
 }

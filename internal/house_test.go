@@ -24,7 +24,7 @@ var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "m
 // deadlines and guards.
 var (
 	dialers     = []string{"Client", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "Transport"}
-	clientRooms = []string{"internal/carrier/carrierkit", "internal/webhook", "client"}
+	clientRooms = []string{"internal/carrier/carrierkit", "internal/webhook", "internal/cell", "client"}
 )
 
 // A source is one file that ships, read.

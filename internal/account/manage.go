@@ -12,7 +12,7 @@ import (
 )
 
 // Scopes are what a key can be allowed to do.
-var Scopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "webhooks", "events", "carriers", "routing", "locations", "privacy", "*"}
+var Scopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "webhooks", "events", "carriers", "routing", "locations", "requests", "privacy", "*"}
 
 // Settings are what can be set of an account; nil leaves a setting as it is.
 type Settings struct {
@@ -94,21 +94,39 @@ type NewKeyInput struct {
 	// DailyLimit is what a live key may spend on labels in a day of UTC, such as
 	// "500", in the account's currency; empty for no limit.
 	DailyLimit string
+	// Person is whose terminal gets the key; empty for a program's.
+	Person ship.PersonID
 }
 
 // NewKey creates a key. It is returned in clear this once.
 func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey, error) {
-	account, err := s.store.Account(ctx, in.Account)
+	row, err := s.prepareKey(ctx, in)
 	if err != nil {
 		return "", APIKey{}, err
+	}
+
+	// Only the hash is stored: the database cannot give the key back.
+	shard := in.Account.Raw().Shard()
+	key := ship.NewKey(shard, in.Livemode)
+	row.ID = ship.NewKeyID(shard, time.Now())
+	row.Hash = key.Hash()
+	row.Hint = key.Hint()
+	return key, newAPIKey(row), s.store.AddKey(ctx, row)
+}
+
+// prepareKey validates what a new key is to be, and returns its row without the key.
+func (s *Service) prepareKey(ctx context.Context, in NewKeyInput) (store.KeyRow, error) {
+	account, err := s.store.Account(ctx, in.Account)
+	if err != nil {
+		return store.KeyRow{}, err
 	}
 	limit, err := in.parseLimit(account.Currency)
 	if err != nil {
-		return "", APIKey{}, err
+		return store.KeyRow{}, err
 	}
 	name, invalid := ship.CheckText("/name", in.Name, ship.MaxName)
 	if len(invalid) > 0 {
-		return "", APIKey{}, ship.InvalidFields(invalid)
+		return store.KeyRow{}, ship.InvalidFields(invalid)
 	}
 
 	if len(in.Scopes) == 0 {
@@ -116,7 +134,7 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 	}
 	for _, scope := range in.Scopes {
 		if !slices.Contains(Scopes, scope) {
-			return "", APIKey{}, ship.InvalidFields([]ship.FieldError{{
+			return store.KeyRow{}, ship.InvalidFields([]ship.FieldError{{
 				Pointer:    "/scopes",
 				Code:       "invalid",
 				Detail:     "has an unknown scope",
@@ -125,21 +143,15 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 		}
 	}
 
-	// Only the hash is stored: the database cannot give the key back.
-	shard := in.Account.Raw().Shard()
-	key := ship.NewKey(shard, in.Livemode)
-	row := store.KeyRow{
-		ID:         ship.NewKeyID(shard, time.Now()),
+	return store.KeyRow{
 		Tenant:     ship.Tenant{Account: in.Account, Livemode: in.Livemode},
-		Hash:       key.Hash(),
-		Hint:       key.Hint(),
 		Name:       name,
 		Scopes:     in.Scopes,
 		Networks:   in.Networks,
 		ExpiresAt:  in.ExpiresAt,
 		DailyLimit: limit,
-	}
-	return key, newAPIKey(row), s.store.AddKey(ctx, row)
+		Person:     in.Person,
+	}, nil
 }
 
 // parseLimit reads the daily limit; zero if there is none.

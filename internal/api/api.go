@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -46,11 +47,13 @@ type Config struct {
 	Addresses *addresscheck.Service
 	Inquiry   *inquiry.Service
 	Batch     *batch.Service
+	Journal   *journal.Service
 	Box       *seal.Box      // seals stored answers that hold secrets
 	Heavy     *budget.Budget // memory for large bodies; nil sets no limit
 
 	BaseURL        string // address of the service, the start of every absolute URL that it gives out
 	Limits         Limits
+	Limiter        *httpkit.Limiter // of requests by key, if other edges count them too; nil makes one by Limits
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Metrics        *httpkit.Metrics            // nil counts nothing
@@ -96,11 +99,19 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// KeyLimit returns the requests a second of one key, and the burst; a negative rate
+// sets no limit.
+func (l Limits) KeyLimit() (rate, burst int) {
+	l = l.withDefaults()
+	return l.RequestsPerSec, l.Burst
+}
+
 // server is the API with its services.
 type server struct {
 	Config
 	limiter    *httpkit.Limiter
 	unverified *httpkit.Limiter // of pushes, by connection
+	devices    *httpkit.Limiter // of terminals that begin to sign in, by network
 	api        huma.API
 	order      []*route          // as in the table
 	routes     map[string]*route // by pattern, "POST /v1/rates"

@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/handover"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -50,6 +51,7 @@ type bench struct {
 	privacy *privacy.Service
 	returns *returns.Service
 	batch   *batch.Service
+	journal *journal.Service
 	lose    func() bool // whether the answer of a purchase of a batch is lost
 	owner   ship.AccountID
 	key     string
@@ -132,6 +134,8 @@ func newBench(t testing.TB) *bench {
 	b := &bench{TB: t, store: st, account: c.Account, privacy: c.Privacy, returns: c.Returns}
 	b.batch = newBatches(b, c)
 	c.Batch = b.batch
+	c.Journal = journal.New(journal.Config{Store: st, Requests: true})
+	b.journal = c.Journal
 	b.handler = New(c)
 	owner, err := c.Account.Create(t.Context(), account.Settings{Name: new("Acme")})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // settled are the tables that changes of settings write.
 var settled = []string{
-	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests", "locations", "return_rules", "return_requests",
+	"accounts", "api_keys", "connections", "webhook_endpoints", "webhook_retries", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "erasures", "exports", "batches", "pickups", "manifests", "document_submissions", "locations", "return_rules", "return_requests",
 }
 
 // auditBench is a bench where the audit log can be shut.
@@ -79,6 +79,17 @@ func (b *auditBench) inReview() (pickup, manifest string) {
 	return booked["id"].(string), closed["id"].(string)
 }
 
+// documentInReview returns a shipment with a document that a person must resolve.
+func (b *auditBench) documentInReview() (shipment string) {
+	b.Helper()
+	list, _ := b.do(http.StatusOK, "GET", "/v1/shipments", "")
+	id := at(list, "data", "id").(string)
+	b.do(http.StatusCreated, "POST", "/v1/shipments/"+id+"/documents", `{"type":"other","data":"JVBERi0xLjcK"}`)
+	b.exec(`INSERT INTO document_submissions (account_id, livemode, id, shipment_id, position, type, carrier, state, attempt)
+		SELECT account_id, livemode, id, id, 0, 'other', 'ups', 'needs_review', 1 FROM shipment_states WHERE uploads IS NOT NULL`)
+	return id
+}
+
 // An auditStep is a request that changes settings, and what it is called.
 type auditStep struct {
 	route, action, target string
@@ -91,6 +102,7 @@ func (b *auditBench) steps() []auditStep {
 	hook := func(path string) string { return "/v1/webhooks/" + b.hook + path }
 	pickup, manifest := b.inReview()
 	asked := string(b.askForReturn(b.ship()).ID)
+	paper := b.documentInReview()
 	event, rules := b.event(), `{"rules":[{"name":"a","then":{"choose":"fastest"}}]}`
 	return []auditStep{
 		{"createWebhook", "webhook.made", "", 201, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:19998/hook"}`},
@@ -118,6 +130,7 @@ func (b *auditBench) steps() []auditStep {
 		{"createExport", "export.requested", "", 202, "POST", "/v1/exports", `{"phone":"+1 202 555 0123"}`},
 		{"createErasure", "erasure.requested", "", 202, "POST", "/v1/erasures", `{"email":"somebody@example.com"}`},
 		{"resolvePickup", "pickup.resolved", pickup, 200, "POST", "/v1/pickups/" + pickup + "/resolve", `{"outcome":"booked","confirmation":"C1"}`},
+		{"resolveDocument", "document.resolved", paper, 200, "POST", "/v1/shipments/" + paper + "/documents/1/resolve", `{"outcome":"not_received"}`},
 		{"resolveManifest", "manifest.resolved", manifest, 200, "POST", "/v1/manifests/" + manifest + "/resolve", `{"outcome":"not_closed"}`},
 		{"removeRateSheet", "rate_sheet.removed", "ups-2026", 204, "DELETE", "/v1/rate-sheets/ups-2026", ""},
 	}

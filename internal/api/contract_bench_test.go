@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -97,6 +98,7 @@ func (c *contract) wire(w wiring) {
 	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules), Location: c.store.Location})
 	w.api.Addresses = addresscheck.New(addresscheck.Config{Store: c.store, Accounts: sellers, Key: []byte(contractSecret), Log: w.api.Log})
 	w.api.Inquiry = inquiry.New(sellers, w.api.Quoting.Locate)
+	w.api.Handover = handover.New(handover.Config{Store: c.store, Accounts: sellers, Labels: labels, Waits: handover.DefaultWaits, Log: w.api.Log})
 	c.shipping = shipping.New(shipping.Config{
 		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Addresses: w.api.Addresses, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})

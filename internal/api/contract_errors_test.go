@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -12,6 +13,22 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/httpkit"
 )
+
+func TestContractOfManyUnknownFieldsTheFirstAreReported(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+
+	var fields []string
+	for i := range 300 {
+		fields = append(fields, fmt.Sprintf(`"unknown%d":0`, i))
+	}
+	p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Ada", strings.Join(fields, ",")))
+
+	reported := p["errors"].([]any)
+	if len(reported) != 20 || at(reported[0], "pointer") != "/unknown0" || at(reported[19], "pointer") != "/unknown19" {
+		t.Errorf("%d errors: %v", len(reported), reported)
+	}
+}
 
 func TestContractAProblemHasTheMembersOfTheStandardAndOurs(t *testing.T) {
 	t.Parallel()

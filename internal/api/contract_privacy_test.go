@@ -349,6 +349,14 @@ func TestContractShipmentsAreKeptForAsLongAsTheInstallationKeepsThem(t *testing.
 		t.Fatal(err)
 	}
 
+	// A year that is not in the archive yet stays.
+	b.privacy.IsKept = func(store.Partition) bool { return false }
+	if err := b.privacy.ExpireShipments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.do(http.StatusOK, "GET", "/v1/shipments/"+string(ids["dropped"]), "")
+	b.privacy.IsKept = func(store.Partition) bool { return true }
+
 	for range 2 { // the second run has nothing to do
 		if err := b.privacy.EraseExpired(t.Context()); err != nil {
 			t.Fatal(err)

@@ -35,8 +35,9 @@ var requestExamples = withRouting(map[string]any{
 			{"description": "Cotton shirt", "quantity": 2, "value": {"amount": "20.00", "currency": "USD"}, "hsCode": "610910", "originCountry": "PT"}
 		]}
 	}`),
-	"createReturn":   json.RawMessage(`{"parcel": {"weight": 2.1}}`),
-	"uploadDocument": json.RawMessage(`{"type": "certificate_of_origin", "data": "JVBERi0xLjcKJeLjz9MK"}`),
+	"createReturn":    json.RawMessage(`{"parcel": {"weight": 2.1}}`),
+	"resolveDocument": json.RawMessage(`{"outcome": "received", "documentId": "090493e181586308"}`),
+	"uploadDocument":  json.RawMessage(`{"type": "certificate_of_origin", "data": "JVBERi0xLjcKJeLjz9MK"}`),
 	"createBatch": json.RawMessage(`{
 		"shipments": [
 			{
@@ -258,6 +259,12 @@ func responseExample(id string, status int) any {
 	case "uploadDocument":
 		document := wire.DocumentOf(exampleShipment, "certificate_of_origin", 2, exampleBase)
 		document.Uploaded = true
+		document.Submission = &wire.DocumentSubmission{Status: "pending"}
+		return document
+	case "resolveDocument":
+		document := wire.DocumentOf(exampleShipment, "certificate_of_origin", 2, exampleBase)
+		document.Uploaded = true
+		document.Submission = &wire.DocumentSubmission{Status: "received", DocumentID: "090493e181586308"}
 		return document
 	case "createReturn":
 		if status == http.StatusAccepted {
@@ -368,6 +375,8 @@ func responseExample(id string, status int) any {
 		return locationOf(locationExample())
 	case "listLocations":
 		return pageOf([]location{locationOf(locationExample())}, false, "")
+	case "listRequests":
+		return loggedRequests{Data: []loggedRequest{loggedRequestExample()}, NextCursor: loggedRequestExample().ID}
 	case "closeManifest", "getManifest", "resolveManifest":
 		return manifestExample(status)
 	case "listManifests":
@@ -682,4 +691,20 @@ func manifestExample(status int) manifest {
 		shown.ClosedAt = ""
 	}
 	return shown
+}
+
+// loggedRequestExample is a purchase that no carrier made an offer for.
+func loggedRequestExample() loggedRequest {
+	return loggedRequest{
+		ID:             "req_01kjmbqdhv00g2n6v3t9rzkxb4",
+		Timestamp:      time.Date(2026, 3, 1, 17, 0, 0, 0, time.UTC),
+		Method:         http.MethodPost,
+		Path:           "/v1/shipments",
+		Route:          "/v1/shipments",
+		Status:         http.StatusUnprocessableEntity,
+		DurationMs:     38,
+		KeyID:          "key_01KJMBQDHV00G2N6V3T9RZKXB4",
+		IdempotencyKey: "order-1001",
+		Code:           "no_rate",
+	}
 }

@@ -26,6 +26,7 @@ func (s *server) locationRoutes() []*route {
 			},
 			codes: []string{"location_exists", "location_limit"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/locations",
@@ -36,6 +37,7 @@ func (s *server) locationRoutes() []*route {
 			handler:  handle(s.listLocations),
 			outcomes: []outcome{{status: http.StatusOK, about: "All locations, by name.", body: page[location]{}}},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/locations/{id}",
@@ -47,6 +49,7 @@ func (s *server) locationRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The location.", body: location{}}},
 			codes:    []string{"location_not_found"},
 		},
+
 		{
 			method:   http.MethodPatch,
 			path:     "/v1/locations/{id}",
@@ -58,6 +61,7 @@ func (s *server) locationRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The updated location.", body: location{}}},
 			codes:    []string{"location_not_found", "location_exists"},
 		},
+
 		{
 			method:   http.MethodDelete,
 			path:     "/v1/locations/{id}",

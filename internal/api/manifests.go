@@ -68,6 +68,7 @@ func (s *server) manifestRoutes() []*route {
 				"carrier_unavailable",
 			},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/manifests",
@@ -79,6 +80,7 @@ func (s *server) manifestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of manifests, newest first.", body: page[manifest]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/manifests/{id}",
@@ -90,6 +92,7 @@ func (s *server) manifestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The manifest.", body: manifest{}}},
 			codes:    []string{"manifest_not_found"},
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/manifests/{id}/resolve",
@@ -101,6 +104,7 @@ func (s *server) manifestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The manifest, closed or failed.", body: manifest{}}},
 			codes:    []string{"manifest_not_found", "not_in_review"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     manifestFilePath,
@@ -317,27 +321,12 @@ func (s *server) getManifestFile(ctx context.Context, in *manifestFileRequest) (
 
 // listManifests handles GET /v1/manifests.
 func (s *server) listManifests(ctx context.Context, in *PageRequest) (reply, error) {
-	page := ship.Page{Limit: in.Limit + 1} // one more says whether there are more
-	if in.Cursor != "" {
-		id, ok := ship.ParseManifestID(in.Cursor)
-		if !ok {
-			return reply{}, invalidCursor()
-		}
-		page.Before = id.Raw()
-	}
-
-	list, err := s.Handover.Manifests(ctx, httpkit.From(ctx).Principal.Tenant, page)
-	if err != nil {
-		return reply{}, err
-	}
-	more := len(list) > in.Limit
-	list = list[:min(len(list), in.Limit)]
-
-	data := make([]manifest, len(list))
-	last := ""
-	for i, one := range list {
-		data[i] = listedManifestOf(one)
-		last = data[i].ID
-	}
-	return jsonReply(http.StatusOK, pageOf(data, more, last))
+	return newestFirst[store.Manifest, manifest]{
+		parse: func(cursor string) (ship.RawID, bool) {
+			id, ok := ship.ParseManifestID(cursor)
+			return id.Raw(), ok
+		},
+		list: s.Handover.Manifests,
+		show: func(m store.Manifest) (manifest, string) { return listedManifestOf(m), string(m.ID) },
+	}.reply(ctx, in)
 }

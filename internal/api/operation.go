@@ -78,6 +78,9 @@ func (s *server) listBody(rt *route) *huma.RequestBody {
 // response describes an answer that is not an error.
 func (s *server) response(rt *route, outcome outcome) *huma.Response {
 	names := append([]string{"Request-Id", "RateLimit", "RateLimit-Policy"}, outcome.headers...)
+	if rt.mayBeStale() {
+		names = append(names, "Data-As-Of")
+	}
 	out := &huma.Response{Description: outcome.about, Headers: headersOf(names)}
 
 	if outcome.body != nil {

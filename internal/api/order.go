@@ -225,8 +225,9 @@ type customsInput struct {
 	TaxIDs        []string           `json:"taxIds,omitempty" maxItems:"10" minLength:"1" maxLength:"50" doc:"Tax numbers without a type. Prefer taxIdentifiers."`
 	Items         []customsItemInput `json:"items" minItems:"1" maxItems:"100" doc:"Lines of the declaration."`
 
-	TaxIdentifiers []taxIdentifierInput `json:"taxIdentifiers,omitempty" maxItems:"20" doc:"Tax and customs numbers of the parties."`
-	Paperless      string               `json:"paperless,omitempty" enum:"auto,off" doc:"auto (default) sends the customs documents electronically where the carrier and the destination allow it; off uses printed documents."`
+	TaxIdentifiers  []taxIdentifierInput `json:"taxIdentifiers,omitempty" maxItems:"20" doc:"Tax and customs numbers of the parties."`
+	Paperless       string               `json:"paperless,omitempty" enum:"auto,off" doc:"auto (default) sends the customs documents electronically where the carrier and the destination allow it; off uses printed documents."`
+	DocumentsFollow bool                 `json:"documentsFollow,omitempty" doc:"True if you upload documents after the purchase with POST /v1/shipments/{id}/documents. FedEx accepts them only if the purchase announced them; other carriers do not need it."`
 }
 
 type taxIdentifierInput struct {
@@ -279,6 +280,8 @@ func (c *customsInput) customs(invalid *[]ship.FieldError) *ship.Customs {
 		TaxIDs:        c.TaxIDs,
 		Items:         make([]ship.CustomsItem, len(c.Items)),
 		Paperless:     c.Paperless,
+
+		DocumentsFollow: c.DocumentsFollow,
 	}
 	for _, id := range c.TaxIdentifiers {
 		out.TaxIdentifiers = append(out.TaxIdentifiers, ship.TaxIdentifier(id))

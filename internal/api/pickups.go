@@ -46,6 +46,7 @@ func (s *server) pickupRoutes() []*route {
 				"carrier_unavailable",
 			},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/pickups",
@@ -57,6 +58,7 @@ func (s *server) pickupRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of pickups, newest first.", body: page[pickup]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/pickups/{id}",
@@ -68,6 +70,7 @@ func (s *server) pickupRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The pickup.", body: pickup{}}},
 			codes:    []string{"pickup_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/pickups/{id}/cancel",
@@ -83,6 +86,7 @@ func (s *server) pickupRoutes() []*route {
 			},
 			codes: []string{"pickup_not_found", "pickup_not_confirmed", "cancel_not_supported", "cancel_refused", "conflict"},
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/pickups/{id}/resolve",
@@ -340,27 +344,12 @@ func (s *server) resolvePickup(ctx context.Context, in *resolvePickupRequest) (r
 
 // listPickups handles GET /v1/pickups.
 func (s *server) listPickups(ctx context.Context, in *PageRequest) (reply, error) {
-	page := ship.Page{Limit: in.Limit + 1} // one more says whether there are more
-	if in.Cursor != "" {
-		id, ok := ship.ParsePickupID(in.Cursor)
-		if !ok {
-			return reply{}, invalidCursor()
-		}
-		page.Before = id.Raw()
-	}
-
-	list, err := s.Handover.Pickups(ctx, httpkit.From(ctx).Principal.Tenant, page)
-	if err != nil {
-		return reply{}, err
-	}
-	more := len(list) > in.Limit
-	list = list[:min(len(list), in.Limit)]
-
-	data := make([]pickup, len(list))
-	last := ""
-	for i, one := range list {
-		data[i] = pickupOf(one)
-		last = data[i].ID
-	}
-	return jsonReply(http.StatusOK, pageOf(data, more, last))
+	return newestFirst[store.Pickup, pickup]{
+		parse: func(cursor string) (ship.RawID, bool) {
+			id, ok := ship.ParsePickupID(cursor)
+			return id.Raw(), ok
+		},
+		list: s.Handover.Pickups,
+		show: func(p store.Pickup) (pickup, string) { return pickupOf(p), string(p.ID) },
+	}.reply(ctx, in)
 }

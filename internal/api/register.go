@@ -23,10 +23,14 @@ func newServer(c Config) *server {
 	configureHuma()
 	s := &server{
 		Config:     c,
-		limiter:    httpkit.NewLimiter(c.Limits.RequestsPerSec, c.Limits.Burst),
+		limiter:    c.Limiter,
 		unverified: httpkit.NewLimiter(unverifiedRate, unverifiedBurst),
+		devices:    httpkit.NewSlowLimiter(deviceEvery, deviceBurst),
 		routes:     make(map[string]*route),
 		mux:        http.NewServeMux(),
+	}
+	if s.limiter == nil {
+		s.limiter = httpkit.NewLimiter(c.Limits.RequestsPerSec, c.Limits.Burst)
 	}
 	s.api = humago.New(guardedMux{s}, s.humaConfig())
 
@@ -40,6 +44,9 @@ func newServer(c Config) *server {
 	}
 
 	s.handlePublic("POST /in/{connection}/{token}", s.receivePush)
+	s.handlePublic("POST /oauth/device", s.startDevice)
+	s.handlePublic("POST /oauth/token", s.redeemDevice)
+	s.handlePublic("POST /oauth/revoke", s.revokeToken)
 	s.handlePublic("GET /healthz", s.healthz)
 	s.handlePublic("GET /readyz", s.readyz)
 	s.handlePublic("GET /openapi.yaml", s.serveDocument)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -103,6 +104,39 @@ func etagMatches(header, tag string) bool {
 type page[T any] struct {
 	Data       []T     `json:"data" doc:"Items of the page, newest first."`
 	NextCursor *string `json:"nextCursor" doc:"Send it as cursor to get the next page; null on the last page."`
+}
+
+// A newestFirst lists things whose ids are their cursors, newest first.
+type newestFirst[T, Shown any] struct {
+	parse func(cursor string) (ship.RawID, bool)
+	list  func(context.Context, ship.Tenant, ship.Page) ([]T, error)
+	show  func(T) (shown Shown, id string)
+}
+
+// reply answers a request for a page of the list.
+func (l newestFirst[T, Shown]) reply(ctx context.Context, in *PageRequest) (reply, error) {
+	page := ship.Page{Limit: in.Limit + 1} // one more says whether there are more
+	if in.Cursor != "" {
+		before, ok := l.parse(in.Cursor)
+		if !ok {
+			return reply{}, invalidCursor()
+		}
+		page.Before = before
+	}
+
+	list, err := l.list(ctx, httpkit.From(ctx).Principal.Tenant, page)
+	if err != nil {
+		return reply{}, err
+	}
+	more := len(list) > in.Limit
+	list = list[:min(len(list), in.Limit)]
+
+	data := make([]Shown, len(list))
+	last := ""
+	for i, one := range list {
+		data[i], last = l.show(one)
+	}
+	return jsonReply(http.StatusOK, pageOf(data, more, last))
 }
 
 // pageOf returns a page. If there are more elements, its cursor is the id of

@@ -22,6 +22,7 @@ func (s *server) returnRequestRoutes() []*route {
 			handler:  handle(s.getReturnRule),
 			outcomes: []outcome{{status: http.StatusOK, about: "The rule.", body: returnRule{}}},
 		},
+
 		{
 			method:   http.MethodPut,
 			path:     "/v1/return-rule",
@@ -32,6 +33,7 @@ func (s *server) returnRequestRoutes() []*route {
 			handler:  handle(s.changeReturnRule),
 			outcomes: []outcome{{status: http.StatusOK, about: "The rule that applies from now on.", body: returnRule{}}},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/return-requests",
@@ -43,6 +45,7 @@ func (s *server) returnRequestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of return requests, newest first.", body: page[returnRequest]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/return-requests/{id}",
@@ -54,6 +57,7 @@ func (s *server) returnRequestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The return request.", body: returnRequest{}}},
 			codes:    []string{"return_request_not_found"},
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/return-requests/{id}/approve",
@@ -65,6 +69,7 @@ func (s *server) returnRequestRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusAccepted, about: "The label is being bought and sent.", body: returnRequest{}, headers: []string{"Location", "Retry-After"}}},
 			codes:    []string{"return_request_not_found", "return_request_decided"},
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/return-requests/{id}/deny",
@@ -178,7 +183,7 @@ type returnRequest struct {
 	CreatedAt    string              `json:"createdAt" format:"date-time" doc:"When the recipient asked."`
 	DecidedAt    string              `json:"decidedAt,omitempty" format:"date-time" doc:"When it was approved or denied."`
 	BoughtAt     string              `json:"boughtAt,omitempty" format:"date-time" doc:"When the label was bought."`
-	MailedAt     string              `json:"mailedAt,omitempty" format:"date-time" doc:"When the link to the label was mailed; left out if it was not. The tracking page has the label in any case."`
+	MailedAt     string              `json:"mailedAt,omitempty" format:"date-time" doc:"When the link to the label, or the reason of a denial, was mailed; left out if it was not. The tracking page has both in any case."`
 }
 
 // returnRequestError is why a label was not bought.

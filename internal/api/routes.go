@@ -82,6 +82,7 @@ func (s *server) table() []*route {
 		s.pickupRoutes(),
 		s.manifestRoutes(),
 		s.locationRoutes(),
+		s.requestRoutes(),
 	)
 }
 
@@ -103,6 +104,7 @@ func (s *server) shipmentRoutes() []*route {
 			outcomes:     []outcome{{status: http.StatusOK, about: "The offers of all carriers.", body: rates{}}},
 			codes:        []string{"carrier_rejected", "origin_required", "unknown_location", "connection_not_at_location", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
 		},
+
 		{
 			method:       http.MethodPost,
 			path:         "/v1/shipments",
@@ -160,6 +162,7 @@ func (s *server) shipmentRoutes() []*route {
 				"outcome_unknown",
 			},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/shipments",
@@ -172,6 +175,7 @@ func (s *server) shipmentRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of shipments, newest first.", body: page[wire.Shipment]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/shipments/{id}",
@@ -183,6 +187,7 @@ func (s *server) shipmentRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The current state of the shipment.", body: shipment}},
 			codes:    []string{"shipment_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/duplicate",
@@ -195,6 +200,7 @@ func (s *server) shipmentRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "A request body for `POST /v1/shipments` that ships the order again. Nothing is bought.", body: wire.Creation{}}},
 			codes:     []string{"shipment_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/void",
@@ -223,7 +229,7 @@ func (s *server) shipmentRoutes() []*route {
 
 // labelRoutes render and serve labels.
 func (s *server) labelRoutes() []*route {
-	return []*route{
+	routes := []*route{
 		{
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/label",
@@ -236,7 +242,7 @@ func (s *server) labelRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "The URL of the rendered label.", body: rendering{}}},
 			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided", "label_erased"},
 		},
-		s.uploadRoute(),
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/shipments/{id}/documents/{number}",
@@ -248,6 +254,7 @@ func (s *server) labelRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The document as issued by the carrier, or as it was uploaded.", headers: []string{"Cache-Control", "Content-Disposition"}}},
 			codes:    []string{"shipment_not_found", "not_found", "label_quarantined", "label_erased"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/label-link",
@@ -261,6 +268,7 @@ func (s *server) labelRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "A link that needs no API key.", body: labelLink{}}},
 			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided", "label_erased"},
 		},
+
 		{
 			method:  http.MethodGet,
 			path:    labelPath,
@@ -287,6 +295,7 @@ func (s *server) labelRoutes() []*route {
 			},
 		},
 	}
+	return append(routes, s.uploadRoutes()...)
 }
 
 // trackingRoutes show where parcels are, and advance those of the sandbox.
@@ -313,6 +322,7 @@ func (s *server) trackingRoutes() []*route {
 			},
 			codes: []string{"tracking_not_found"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/tracking-numbers/recognize",
@@ -323,6 +333,7 @@ func (s *server) trackingRoutes() []*route {
 			handler:  handle(s.recognize),
 			outcomes: []outcome{{status: http.StatusOK, about: "The likely carriers.", body: recognition{}}},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/trackers",
@@ -348,6 +359,7 @@ func (s *server) trackingRoutes() []*route {
 			},
 			codes: []string{"unknown_carrier", "carrier_ambiguous", "tracker_limit"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/trackers",
@@ -360,6 +372,7 @@ func (s *server) trackingRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of trackers, newest first.", body: page[wire.TrackingResult]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:    http.MethodDelete,
 			path:      "/v1/trackers/{id}",
@@ -372,6 +385,7 @@ func (s *server) trackingRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusNoContent, about: "The tracker was deleted."}},
 			codes:     []string{"tracker_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/sandbox/shipments/{id}/advance",
@@ -402,6 +416,7 @@ func (s *server) otherRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "Events, oldest first.", body: events{}}},
 			codes:    []string{"invalid_cursor", "cursor_expired"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/carriers",
@@ -438,6 +453,7 @@ func (s *server) webhookRoutes() []*route {
 			}},
 			codes: []string{"webhook_limit"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/webhooks",
@@ -448,6 +464,7 @@ func (s *server) webhookRoutes() []*route {
 			handler:  handle(s.listWebhooks),
 			outcomes: []outcome{{status: http.StatusOK, about: "All webhooks, newest first.", body: page[wire.Webhook]{}}},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/webhooks/{id}",
@@ -459,6 +476,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The webhook and its delivery status.", body: endpoint}},
 			codes:    notFound,
 		},
+
 		{
 			method:   http.MethodPatch,
 			path:     "/v1/webhooks/{id}",
@@ -470,6 +488,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The updated webhook.", body: endpoint}},
 			codes:    notFound,
 		},
+
 		{
 			method:   http.MethodDelete,
 			path:     "/v1/webhooks/{id}",
@@ -481,6 +500,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusNoContent, about: "The webhook was deleted."}},
 			codes:    notFound,
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/webhooks/{id}/rotate-secret",
@@ -493,6 +513,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The webhook, with its new secret.", body: endpoint}},
 			codes:    notFound,
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/webhooks/{id}/test",
@@ -505,6 +526,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "The result of the attempt.", body: wire.Delivery{}}},
 			codes:     notFound,
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/webhooks/{id}/deliveries",
@@ -516,6 +538,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of attempts, newest first.", body: page[wire.Delivery]{}}},
 			codes:    []string{"webhook_not_found", "invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/webhooks/{id}/recover",
@@ -527,6 +550,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusAccepted, about: "The webhook; the missed events are being sent.", body: endpoint}},
 			codes:    notFound,
 		},
+
 		{
 			method:   http.MethodPost,
 			path:     "/v1/events/{id}/redeliver",

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -60,6 +61,11 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ex := httpkit.From(r.Context())
 		ex.Route = rt.path
+		if rt.mayBeStale() {
+			r = r.WithContext(store.AllowStale(r.Context(), func(asOf time.Time) {
+				w.Header().Set("Data-As-Of", asOf.UTC().Format(time.RFC3339))
+			}))
+		}
 
 		done, err := s.admit(ex, rt, w, r)
 		defer done()
@@ -126,6 +132,12 @@ func (s *server) note(ex *httpkit.Exchange, rt *route, r *http.Request) {
 
 // modeOf returns what the audit log calls the tenant's mode.
 func modeOf(t ship.Tenant) string { return store.EntryOf(t, "", "").Mode }
+
+// mayBeStale reports whether the route may be answered from a standby while there is
+// no primary. The log is not: its readers need every event in order, and can wait.
+func (rt *route) mayBeStale() bool {
+	return (rt.method == http.MethodGet || rt.method == http.MethodHead) && rt.path != "/v1/events"
+}
 
 // isAudited reports whether the changes that the route makes are in the audit
 // log.

@@ -257,7 +257,11 @@ func (s *server) getShipment(ctx context.Context, in *shipmentRequest) (reply, e
 		}
 		page = s.BaseURL + path
 	}
-	return jsonReply(http.StatusOK, wire.WholeShipmentOf(shipment, s.BaseURL, page))
+	shown := wire.WholeShipmentOf(shipment, s.BaseURL, page)
+	if err := s.addSubmissions(ctx, shipment, &shown); err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, shown)
 }
 
 // firstTrackingPage returns the first address of the recipient's page: the

@@ -6,8 +6,11 @@ import (
 	"net/http"
 
 	"github.com/waybillhq/waybill/internal/budget"
+	"github.com/waybillhq/waybill/internal/effect"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -15,9 +18,9 @@ import (
 // four of three.
 const maxUploadBody = ship.MaxUploadBytes/3*4 + 4<<10
 
-// uploadRoute adds documents to shipments.
-func (s *server) uploadRoute() *route {
-	return &route{
+// uploadRoutes add documents to shipments.
+func (s *server) uploadRoutes() []*route {
+	upload := &route{
 		method:    http.MethodPost,
 		path:      "/v1/shipments/{id}/documents",
 		id:        "uploadDocument",
@@ -30,12 +33,25 @@ func (s *server) uploadRoute() *route {
 		handler:   handle(s.uploadDocument),
 		outcomes: []outcome{{
 			status:  http.StatusCreated,
-			about:   "The document is stored with the shipment.",
+			about:   "The document is stored with the shipment, and sent to the carrier if it takes such documents.",
 			body:    wire.Document{},
 			headers: []string{"Location"},
 		}},
 		codes: []string{"shipment_not_found", "label_not_ready", "too_many_documents"},
 	}
+
+	resolve := &route{
+		method:   http.MethodPost,
+		path:     "/v1/shipments/{id}/documents/{number}/resolve",
+		id:       "resolveDocument",
+		tag:      "Labels",
+		summary:  "Resolve a document in review",
+		scope:    "shipments:write",
+		handler:  handle(s.resolveDocument),
+		outcomes: []outcome{{status: http.StatusOK, about: "The document, received or failed.", body: wire.Document{}}},
+		codes:    []string{"shipment_not_found", "document_not_found", "not_in_review"},
+	}
+	return []*route{upload, resolve}
 }
 
 // uploadInput is the body of POST /v1/shipments/{id}/documents.
@@ -60,12 +76,90 @@ func (s *server) uploadDocument(ctx context.Context, in *uploadDocumentRequest) 
 		return reply{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/data", Code: "invalid", Detail: "must be a file in base64"}})
 	}
 
-	number, err := s.Shipping.AddDocument(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Body.Type, data)
+	added, err := s.Shipping.AddDocument(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Body.Type, data)
 	if err != nil {
 		return reply{}, err
 	}
-	document := wire.DocumentOf(id, in.Body.Type, number, s.BaseURL)
+	document := wire.DocumentOf(id, in.Body.Type, added.Number, s.BaseURL)
 	document.Uploaded = true
+	if added.IsSent {
+		document.Submission = &wire.DocumentSubmission{Status: submissionStatuses[store.DocumentQueued]}
+	}
 	out, err := jsonReply(http.StatusCreated, document)
 	return out.with("Location", document.URL), err
+}
+
+// submissionStatuses are the states of documents as clients see them.
+var submissionStatuses = map[effect.State]string{
+	store.DocumentQueued: "pending",
+	effect.Pending:       "pending",
+	effect.Uncertain:     "pending",
+	effect.Succeeded:     "received",
+	effect.Failed:        "failed",
+	effect.NeedsReview:   "needs_review",
+}
+
+func submissionOf(d store.DocumentSubmission) *wire.DocumentSubmission {
+	return &wire.DocumentSubmission{
+		Status:     submissionStatuses[d.State],
+		DocumentID: d.Receipt.ID,
+		Message:    d.Message,
+	}
+}
+
+// addSubmissions shows how far the uploaded documents of a shipment are on their
+// way to the carrier. Most shipments have none, and cost no query.
+func (s *server) addSubmissions(ctx context.Context, shipment ship.Shipment, shown *wire.Shipment) error {
+	if len(shipment.Uploads) == 0 {
+		return nil
+	}
+	submissions, err := s.Handover.Documents(ctx, shipment.Tenant, shipment.ID)
+	if err != nil {
+		return err
+	}
+
+	first := len(shipment.Purchase.Documents)
+	for _, submission := range submissions {
+		if i := first + submission.Position; i < len(shown.Documents) {
+			shown.Documents[i].Submission = submissionOf(submission)
+		}
+	}
+	return nil
+}
+
+// documentResolution is the body of POST
+// /v1/shipments/{id}/documents/{number}/resolve.
+type documentResolution struct {
+	Outcome    string `json:"outcome" enum:"received,not_received" doc:"What the carrier says: received if it has the document; not_received if it does not, so that the document can be uploaded again."`
+	DocumentID string `json:"documentId,omitempty" maxLength:"64" example:"090493e181586308" doc:"The carrier's number of the document, if it was received and has one."`
+}
+
+type resolveDocumentRequest struct {
+	ID     string `path:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment."`
+	Number int    `path:"number" minimum:"1" maximum:"100" doc:"Position in the shipment's documents, from 1."`
+	Body   documentResolution
+}
+
+// resolveDocument handles POST /v1/shipments/{id}/documents/{number}/resolve.
+func (s *server) resolveDocument(ctx context.Context, in *resolveDocumentRequest) (reply, error) {
+	id, err := shipmentID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	tenant := httpkit.From(ctx).Principal.Tenant
+	shipment, err := s.Shipping.Shipment(ctx, tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+
+	position := in.Number - len(shipment.Purchase.Documents) - 1
+	found := handover.Finding{Done: in.Body.Outcome == "received", Number: in.Body.DocumentID}
+	resolved, err := s.Handover.ResolveDocument(ctx, tenant, id, position, found)
+	if err != nil {
+		return reply{}, err
+	}
+	document := wire.DocumentOf(id, resolved.Type, in.Number, s.BaseURL)
+	document.Uploaded = true
+	document.Submission = submissionOf(resolved)
+	return jsonReply(http.StatusOK, document)
 }

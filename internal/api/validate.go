@@ -88,6 +88,7 @@ func (v *validator) checkObject(node int, s *shape) {
 	}
 
 	var found uint64 // of s.fields; no request has more than 64
+	unknown := 0
 	depth := len(v.path)
 	member := v.tape.First(node)
 	for range count {
@@ -103,7 +104,9 @@ func (v *validator) checkObject(node int, s *shape) {
 				v.checkValue(member, s.fields[i].shape)
 			}
 		case s.others == nil:
-			v.addUnknown(string(name), s.names)
+			if unknown++; unknown <= maxUnknown {
+				v.addUnknown(string(name), s.names)
+			}
 		case len(name) == 0 || len(name) > s.maxName && len([]rune(string(name))) > s.maxName:
 			v.add("too_long", "keys must have 1 to "+strconv.Itoa(s.maxName)+" characters")
 		default:
@@ -115,6 +118,11 @@ func (v *validator) checkObject(node int, s *shape) {
 	v.path = v.path[:depth]
 	v.addMissing(s, found)
 }
+
+// maxUnknown is how many unknown fields of one object are reported. To look for the
+// field that is meant costs more than to read the member, and a body of nothing but
+// unknown fields would keep a processor busy for half a minute.
+const maxUnknown = 20
 
 // misnamed are names that other services use for fields of this one.
 var misnamed = map[string]string{

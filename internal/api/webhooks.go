@@ -237,6 +237,11 @@ func webhookOf(endpoint webhook.Endpoint) wire.Webhook {
 		CreatedAt:               wire.Time(endpoint.CreatedAt()),
 	}
 
+	// Formats of other APIs sign with a shared secret too, in their own way.
+	if endpoint.Format != "" {
+		out.Format = endpoint.Format
+		out.Signature = webhook.SignV1
+	}
 	for _, kind := range endpoint.Kinds {
 		out.Events = append(out.Events, string(kind))
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/waybillhq/waybill/internal/archive"
+	"github.com/waybillhq/waybill/internal/cell"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -37,6 +39,7 @@ type App struct {
 	dispatcher *webhook.Dispatcher // nil without the worker's role
 	api        *server             // nil without the API's role
 	operator   *server             // nil if it is off
+	places     *cell.Map           // nil if the database is the only one
 	stopping   atomic.Bool
 	onReady    func()
 }
@@ -126,6 +129,9 @@ func (a *App) buildEdges() error {
 		if err != nil {
 			return err
 		}
+		if handler, err = a.guardCell(handler); err != nil {
+			return err
+		}
 		a.api.http.Handler = a.traces.requests(handler)
 
 		a.loops = append(a.loops, worker.Loop{
@@ -162,6 +168,7 @@ const (
 	findOpenEvery = 5 * time.Second
 
 	subscribeEvery = 30 * time.Second
+	archiveEvery   = 10 * time.Minute
 	finalNotes     = 2 * time.Second
 )
 
@@ -187,9 +194,11 @@ func (a *App) buildWorker() error {
 			Handover:  a.services.handover,
 			Returns:   a.services.returns,
 			Addresses: a.services.addresses,
+			Compat:    a.services.compat,
 			Member:    a.services.member,
 			Store:     a.store,
 			Retention: retention(a.cfg),
+			IsKept:    isKept(a.cfg),
 		},
 		Log:            a.log,
 		Metrics:        metrics,
@@ -228,6 +237,15 @@ func (a *App) buildWorker() error {
 		Full:  store.RollUpBatch,
 		Log:   a.log,
 	})
+	if a.cfg.ArchiveDir != "" {
+		a.addLoop("archive old partitions", archive.Worker{
+			Archive:   archive.Archive{Dir: a.cfg.ArchiveDir},
+			Store:     a.store,
+			Retention: retention(a.cfg),
+			Shipments: a.cfg.ShipmentsFor,
+			Log:       a.log,
+		}.Work, archiveEvery, archiveEvery)
+	}
 	a.addLoop("poll carriers for tracking", a.services.tracking.Poll, liveBusy, liveIdle)
 	a.addLoop("subscribe to carrier pushes", a.services.tracking.Subscribe, subscribeEvery, subscribeEvery)
 	if a.cfg.SandboxStep > 0 {
@@ -302,6 +320,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	if a.dispatcher != nil {
 		loops.Go(func() { a.dispatcher.Run(work) })
+	}
+	if a.places != nil {
+		loops.Go(func() { a.places.Run(work) })
 	}
 
 	failed := make(chan error, 2)

@@ -195,7 +195,7 @@ func TestTheRestOfTheClientMeetsTheService(t *testing.T) {
 		t.Errorf("after the void: %s, %v", sh.LabelStatus, err)
 	}
 	carriers, err := c.Carriers(ctx)
-	if err != nil || len(carriers) != 4 || !carriers[0].Simulated {
+	if err != nil || len(carriers) < 4 || !carriers[0].Simulated { // the four of every country, and those of one
 		t.Errorf("carriers %+v, %v", carriers, err)
 	}
 	tr, fresh, err := c.CreateTracker(ctx, "1Z999AA10123456784", "ups")

@@ -317,6 +317,8 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 		SELECT account_id, livemode, 'ups', '1Z0', id, 1, 'lookup', 'void_declined', purchase, 'ask Quetzalina' FROM shipments WHERE id = $1`, id)
 	w.exec(`INSERT INTO return_requests (account_id, livemode, id, shipment_id, reason, items, comment, email, language, paid_by, denial, error_message)
 		SELECT account_id, livemode, gen_random_uuid(), id, 'Wrong size', 'the quetzal scarf', 'Quetzalina', '`+canaryEmail+`', 'en', 'account', 'Quetzalina', '77 Quetzal Street' FROM shipments WHERE id = $1`, id)
+	w.exec(`INSERT INTO compat_objects (account_id, livemode, id, kind, reference, body, expires_at)
+		SELECT account_id, livemode, gen_random_uuid(), 'address', '`+canaryEmail+`', '{"name":"Quetzalina"}', now() + interval '1 day' FROM shipments WHERE id = $1`, id)
 	w.exec(`UPDATE carrier_exchanges SET url = url || '?to=Quetzal', error = 'Quetzal' WHERE shipment_id = $1`, id)
 	w.exec(`UPDATE api_requests SET problem = convert_to('{"detail":"77 Quetzal Street"}', 'UTF8'), idempotency_key = '` + canaryEmail + `' WHERE path LIKE '%@%'`)
 	w.exec(`UPDATE webhook_attempts SET error = 'no route to quetzalina@kanari.example'`)
@@ -325,6 +327,8 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 		SELECT account_id, livemode, gen_random_uuid(), 'return', 'k', gen_random_uuid(), 'Dana' FROM shipments WHERE id = $1`, id)
 	w.exec(`INSERT INTO bulk_action_rows (account_id, livemode, action_id, position, shipment_id, state, idempotency_key, error_message)
 		SELECT account_id, livemode, id, 1, $1, 'failed', 'k', 'no such street: 77 Quetzal Street' FROM bulk_actions`, id)
+	w.exec(`INSERT INTO document_submissions (account_id, livemode, id, shipment_id, position, type, carrier, state, error_message)
+		SELECT account_id, livemode, id, id, 0, 'other', 'ups', 'failed', 'no such street: 77 Quetzal Street' FROM shipments WHERE id = $1`, id)
 	w.exec(`UPDATE pushes SET headers = '{"X-Note":["Quetzal"]}'`)
 	w.exec(`UPDATE documents SET data = data || convert_to('invoice to Quetzalina', 'UTF8')`)
 

@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/config"
@@ -24,10 +27,20 @@ const returnLinkLife = 7 * 24 * time.Hour
 
 // newReturns wires the returns that recipients ask for to the service that buys
 // them.
-func newReturns(cfg config.Config, baseURL string, st *store.Store, accounts *account.Service, buying *shipping.Service, pages *tracking.Service, log *slog.Logger) *returns.Service {
+func newReturns(cfg config.Config, baseURL string, st *store.Store, accounts *account.Service, buying *shipping.Service, pages *tracking.Service, log *slog.Logger, reg prometheus.Registerer) (*returns.Service, error) {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_return_requests_total",
+		Help: "Return requests of recipients, by the status that they got.",
+	}, []string{"status"})
+	if err := reg.Register(requests); err != nil {
+		return nil, fmt.Errorf("metrics of return requests: %w", err)
+	}
+
 	c := returns.Config{
 		Store: st,
 		Log:   log,
+
+		Observe: func(state ship.ReturnState) { requests.WithLabelValues(string(state)).Inc() },
 
 		Buy: func(ctx context.Context, purchase returns.Purchase) (returns.Bought, error) {
 			return buyReturn(ctx, st, accounts, buying, purchase)
@@ -52,7 +65,7 @@ func newReturns(cfg config.Config, baseURL string, st *store.Store, accounts *ac
 	if cfg.SMTPURL != nil {
 		c.Mail = webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom).Send
 	}
-	return returns.New(c)
+	return returns.New(c), nil
 }
 
 // buyReturn buys the return of a shipment. The daily limit is that of whoever

@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/archive"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/bulk"
@@ -27,6 +28,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/compat"
+	"github.com/waybillhq/waybill/internal/compat/easypost"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -52,6 +55,7 @@ type services struct {
 	account   *account.Service
 	quoting   *quoting.Service
 	addresses *addresscheck.Service
+	compat    *compat.Service
 	inquiry   *inquiry.Service
 	shipping  *shipping.Service
 	tracking  *tracking.Service
@@ -70,7 +74,12 @@ type services struct {
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
-	return store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections, Tracer: tracer})
+	return store.Open(ctx, store.Options{
+		URL:         cfg.DatabaseURL,
+		Connections: cfg.DatabaseConnections,
+		Tracer:      tracer,
+		Cell:        cfg.Cell,
+	})
 }
 
 // newPrivacy wires what erases and exports personal data.
@@ -83,6 +92,7 @@ func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 		RedactCells: batch.RedactCells,
 		Settle:      cfg.RequestTimeout + eraseMargin,
 		Keep:        cfg.ShipmentsFor,
+		IsKept:      isKept(cfg),
 
 		Exchanges: func(ctx context.Context, tenant ship.Tenant, id ship.ShipmentID) ([]privacy.ExportedExchange, error) {
 			list, err := records.OfShipment(ctx, tenant, id)
@@ -97,6 +107,15 @@ func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 			return exported, err
 		},
 	})
+}
+
+// isKept returns the function that reports whether a partition is in the archive; nil
+// if there is no archive.
+func isKept(cfg config.Config) func(store.Partition) bool {
+	if cfg.ArchiveDir == "" {
+		return nil
+	}
+	return archive.Archive{Dir: cfg.ArchiveDir}.Has
 }
 
 // eraseMargin is how much longer than a request an erasure waits before it looks
@@ -221,6 +240,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		handover:  handovers,
 		quoting:   quotes,
 		addresses: addresses,
+		compat:    compat.New(st),
 		inquiry:   inquiry.New(sellers, quotes.Locate),
 		shipping:  buying,
 		rules:     rules,
@@ -249,7 +269,9 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Plugins:        plugins.Specs,
 		}),
 	}
-	out.returns = newReturns(cfg, baseURL, st, accounts, buying, out.tracking, log)
+	if out.returns, err = newReturns(cfg, baseURL, st, accounts, buying, out.tracking, log, reg); err != nil {
+		return services{}, err
+	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
 		return services{}, err
 	}
@@ -259,6 +281,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		Sender:  newSender(cfg, log),
 		BaseURL: baseURL,
 		Log:     log,
+		Formats: map[string]webhook.Format{easypost.FormatName: easypost.Format(out.tracking.PagePath)},
 	})
 
 	// Whether the database was restored must be known before the first
@@ -387,7 +410,10 @@ func (a *App) newAPI() (http.Handler, error) {
 		limit = -1
 	}
 
+	limiter := httpkit.NewLimiter(api.Limits{RequestsPerSec: limit, Burst: a.cfg.RateBurst}.KeyLimit())
+
 	handler := api.New(api.Config{
+		Limiter:        limiter,
 		Account:        a.services.account,
 		Quoting:        a.services.quoting,
 		Shipping:       a.services.shipping,
@@ -399,6 +425,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Returns:        a.services.returns,
 		Addresses:      a.services.addresses,
 		Inquiry:        a.services.inquiry,
+		Journal:        a.services.journal,
 		Batch:          a.services.batch,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
@@ -418,7 +445,34 @@ func (a *App) newAPI() (http.Handler, error) {
 			Burst:          a.cfg.RateBurst,
 		},
 	})
-	return a.withWeb(handler, metrics), nil
+	moved := easypost.New(easypost.Config{
+		Account:        a.services.account,
+		Quoting:        a.services.quoting,
+		Shipping:       a.services.shipping,
+		Tracking:       a.services.tracking,
+		Webhook:        a.services.webhook,
+		Handover:       a.services.handover,
+		Addresses:      a.services.addresses,
+		Compat:         a.services.compat,
+		BaseURL:        a.baseURL,
+		MaxBody:        a.cfg.MaxBodyBytes,
+		Timeout:        a.cfg.RequestTimeout,
+		Limiter:        limiter,
+		TrustedProxies: a.cfg.TrustedProxies,
+		Log:            a.log,
+		Metrics:        metrics,
+		Note:           a.services.member.Note,
+		NoteRefusal:    a.services.member.NoteRefusal,
+		Finished:       noteRequest(a.services.journal),
+	})
+
+	return a.withWeb(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if easypost.Owns(r.URL.Path) {
+			moved.ServeHTTP(w, r)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}), metrics), nil
 }
 
 // OpenAccounts wires what operators' commands need: the accounts, and a

@@ -20,6 +20,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Account:      a.services.account,
 		Member:       a.services.member,
 		Handover:     a.services.handover,
+		Inquiry:      a.services.inquiry,
 		Returns:      a.services.returns,
 		Quoting:      a.services.quoting,
 		Addresses:    a.services.addresses,

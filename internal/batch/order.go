@@ -108,12 +108,16 @@ var fieldByPointer = map[string]string{
 	"contentsType":  "contents",
 	"items":         "item",
 	"dimensions":    "length",
+	"method":        "codMethod",
 }
 
 // fieldOf is the field of a line that a pointer into its order stands for; "" if
 // there is none.
 func fieldOf(pointer string) string {
 	name := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	if option, ok := strings.CutPrefix(pointer, "/options/"); ok && option != "cod/method" {
+		name, _, _ = strings.Cut(option, "/") // a part of an option is in its column
+	}
 	name = cmp.Or(fieldByPointer[name], name)
 	if _, known := fieldByName(name); !known {
 		return ""
@@ -170,7 +174,7 @@ func (l *line) order(account ship.Account, locations []ship.Location) ship.Order
 			Phone:    values["phone"],
 			Email:    values["email"],
 		},
-		Options: ship.Options{Signature: l.signature()},
+		Options: l.options(account),
 	}
 	l.leaveFrom(&order, locations)
 	if values["country"] == "" {
@@ -254,6 +258,65 @@ var unitWords = map[string]string{
 func unitOf(written string) string {
 	unit := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(written), "."))
 	return cmp.Or(unitWords[unit], unit)
+}
+
+// options are the options of the line, which carriers are asked for beside
+// transport.
+func (l *line) options(account ship.Account) ship.Options {
+	options := ship.Options{
+		Signature:              l.signature(),
+		SaturdayDelivery:       l.flag("saturdayDelivery"),
+		InsuredValue:           l.amount("insuredValue", account),
+		HoldAtLocation:         l.flag("holdAtLocation"),
+		ReturnServiceRequested: l.flag("returnServiceRequested"),
+		Alcohol:                l.flag("alcohol"),
+		CarbonNeutral:          l.flag("carbonNeutral"),
+		COD: ship.COD{
+			Amount: l.amount("cod", account),
+			Method: strings.ToLower(l.values["codMethod"]),
+		},
+	}
+
+	if weight := l.values["dryIce"]; weight != "" {
+		options.DryIce.Weight = l.number("dryIce", weight)
+	}
+
+	if written := strings.ToLower(l.values["lithiumBatteries"]); written != "" {
+		// "ion in_equipment", as the API calls the two parts.
+		parts := strings.FieldsFunc(written, func(r rune) bool { return r == ' ' || r == ':' || r == ',' })
+		if len(parts) != 2 {
+			l.add("lithiumBatteries", "must be a type and a packing, such as ion in_equipment")
+			return options
+		}
+		options.LithiumBatteries = ship.LithiumBatteries{Type: parts[0], Packed: parts[1]}
+	}
+	return options
+}
+
+// flag reads a column that says yes or no.
+func (l *line) flag(name string) bool {
+	switch strings.ToLower(l.values[name]) {
+	case "", "no", "n", "false", "0":
+		return false
+	case "yes", "y", "true", "1", "x":
+		return true
+	}
+	l.add(name, "must be yes or no")
+	return false
+}
+
+// amount reads an amount, with its currency or in the account's.
+func (l *line) amount(name string, account ship.Account) ship.Money {
+	written := l.values[name]
+	if written == "" {
+		return ship.Money{}
+	}
+	number, currency, _ := strings.Cut(written, " ")
+	money, ok := ship.ParseMoney(number, strings.ToUpper(cmp.Or(strings.TrimSpace(currency), account.Currency)))
+	if !ok {
+		l.add(name, "must be an amount such as 12.50 or 12.50 EUR")
+	}
+	return money
 }
 
 func (l *line) signature() string {

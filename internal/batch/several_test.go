@@ -88,3 +88,21 @@ func TestTheTemplateCanBeBought(t *testing.T) {
 		t.Errorf("%d are bought: %+v %+v", len(got), rows[0].Problems, rows[1].Problems)
 	}
 }
+
+func TestALineHasOptions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rows, got := b.buyLines("Order,Recipient,Street,City,State,Zip,Country,Weight,Carrier,Service,Signature,Insured value,Cash on delivery,Cash on delivery: method,Dry ice,Lithium batteries,Alcohol\n" +
+		"1,Ada,5 Main St,Austin,TX,78701,US,9,FedEx,FedEx 2Day,adult,150 USD,80,check,2.5,ion in_equipment,yes\n" +
+		"2,Ada,5 Main St,Austin,TX,78701,US,9,FedEx,FedEx 2Day,,,,gold,,ion,perhaps\n")
+	options := got[1].Order.Options
+	if options.Signature != "adult" || options.InsuredValue.Amount() != "150.00" || options.COD.Amount.Amount() != "80.00" || options.COD.Method != "check" ||
+		options.DryIce.Weight != 2.5 || options.LithiumBatteries.Packed != "in_equipment" || !options.Alcohol {
+		t.Errorf("%s %+v: %+v", rows[0].State, rows[0].Problems, options)
+	}
+	for _, field := range []string{"codMethod", "lithiumBatteries", "alcohol"} {
+		if rows[1].At(field) == "" {
+			t.Errorf("%s has no problem: %+v", field, rows[1].Problems)
+		}
+	}
+}

@@ -61,7 +61,10 @@ func (s *Service) workOnWaiting(ctx context.Context, action store.BulkAction) (t
 			limit = MaxShipments // the labels of a manifest are handed over together
 		}
 		rows, err := s.Store.BulkRows(ctx, action.Tenant, action.ID, after, limit, RowWaiting)
-		if err != nil || len(rows) == 0 {
+		if err != nil {
+			return 0, err
+		}
+		if len(rows) == 0 {
 			break
 		}
 		if time.Now().After(until) || isLate(ctx) {
@@ -160,7 +163,7 @@ func (s *Service) returnRow(ctx context.Context, action store.BulkAction, accoun
 	case mayTryAgain(err) && row.Tries+1 < maxTries:
 		row.Tries++
 		return nil
-	case ship.KindOf(err) == ship.Internal || ship.KindOf(err) == ship.Uncertain:
+	case isUnknown(err):
 		return err
 	}
 
@@ -215,6 +218,11 @@ func mayTryAgain(err error) bool {
 		return ship.CodeOf(err) == "" || ship.CodeOf(err) == "manifest_in_progress"
 	}
 	return false
+}
+
+// isUnknown reports whether an error does not say if the carrier did what was asked.
+func isUnknown(err error) bool {
+	return ship.KindOf(err) == ship.Internal || ship.KindOf(err) == ship.Uncertain
 }
 
 // fail records why a row was not done.
@@ -280,6 +288,10 @@ func (s *Service) closeManifest(ctx context.Context, action store.BulkAction, ac
 		Shipments:  ids,
 		Key:        rows[0].Key,
 	})
+	// The rows stay as they are, and the same manifest is requested again.
+	if isUnknown(err) {
+		return err
+	}
 	for i := range rows {
 		switch {
 		case err == nil:

@@ -131,7 +131,11 @@ func (w *Walk) Plan() []string {
 		if l == multiPiece && w.spec.GoLive.NoMultiPiece != "" {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s, the cheapest quoted service", l, describe(w.orders.order(l))))
+		service := "the cheapest quoted service"
+		if named, ok := w.spec.Service(w.unquoted(l)); ok && !w.can("rates") {
+			service = named.Name
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", l, describe(w.orders.order(l)), service))
 	}
 	switch {
 	case slices.Contains(w.options.Services, AllServices):
@@ -260,7 +264,7 @@ func (w *Walk) checkAddress(ctx context.Context) {
 // of the carrier.
 func (w *Walk) checkRates(ctx context.Context) {
 	if !w.can("rates") {
-		w.add(Check{Name: "rates", Result: Skipped, Message: w.spec.Title + " does not quote prices"})
+		w.add(Check{Name: "rates", Result: Skipped, Message: w.spec.Title + " does not quote prices: those of your contract come from a rate sheet"})
 		return
 	}
 

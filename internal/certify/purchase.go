@@ -42,24 +42,33 @@ func (w *Walk) buyLane(ctx context.Context, l lane) error {
 		return w.buy(ctx, string(l), w.orders.order(l), rate)
 	}
 
-	// Without a quote only the test environment is to blame, or else money would
+	// A carrier that quotes nothing is told which service to sell. Otherwise only
+	// the test environment may be to blame for a missing quote, or else money would
 	// be spent on a service of an unknown price.
-	switch w.report.result("rates, " + string(l)) {
-	case NotTestable:
-		service := w.spec.GoLive.Domestic
-		if l == international {
-			service = w.spec.GoLive.International
-		}
+	service := w.unquoted(l)
+	switch result := w.report.result("rates, " + string(l)); {
+	case !w.can("rates") && service != "":
+		return w.buy(ctx, string(l), w.orders.order(l), ship.Rate{Service: service})
+	case result == NotTestable:
 		if service != "" {
 			return w.buy(ctx, string(l), w.orders.order(l), ship.Rate{Service: service})
 		}
 		w.add(Check{Name: name, Result: NotTestable, Message: "the test environment quotes no service for this shipment"})
-	case Failed:
+	case result == Failed:
 		w.add(Check{Name: name, Result: Skipped, Message: "nothing is bought without a quote, and quoting failed"})
 	default:
 		w.add(Check{Name: name, Result: Skipped, Message: fmt.Sprintf("%s quotes no service for %s", w.spec.Title, describe(w.orders.order(l)))})
 	}
 	return nil
+}
+
+// unquoted is the service that is bought on a lane without a quote; empty if the
+// carrier names none.
+func (w *Walk) unquoted(l lane) string {
+	if l == international {
+		return w.spec.GoLive.International
+	}
+	return w.spec.GoLive.Domestic
 }
 
 // buyServices buys a label of each service that the options name and that was
@@ -199,6 +208,7 @@ func (w *Walk) judgePurchase(name string, request carrier.BuyOrder, offer ship.R
 	}
 	switch {
 	case p.Price.IsZero() && lost: // a look-up has no price at some carriers
+	case p.Price.IsZero() && !w.can("rates"): // the account's rate sheet has it
 	case p.Price.IsZero():
 		wrong = append(wrong, "the response has no price")
 	case !offer.Price.IsZero() && p.Price != offer.Price:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -27,14 +28,22 @@ func (f forwarded) delivered() bool { return f.status >= 200 && f.status < 300 }
 type board struct {
 	out       io.Writer
 	terminal  bool
+	colour    bool
+	asJSON    bool // a line for each event, for programs
 	delivered int
 	failed    int
 }
 
-func newBoard(out io.Writer) *board { return &board{out: out, terminal: isTerminal(out)} }
+func newBoard(c *cli, asJSON bool) *board {
+	terminal := isTerminal(c.Out) && !asJSON
+	return &board{out: c.Out, terminal: terminal, colour: terminal && c.wantsColour(), asJSON: asJSON}
+}
 
-// isTerminal reports whether w is a terminal. NO_COLOR and similar settings are
-// ignored, since only a few colours are used.
+// wantsColour reports whether colours are wanted: they are unless NO_COLOR has a
+// value (no-color.org).
+func (c *cli) wantsColour() bool { return lookupOr(c, "NO_COLOR") == "" }
+
+// isTerminal reports whether w is a terminal that can be written over.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -48,6 +57,9 @@ const tableRow = "%-8s  %-20s  %-30s  %-6s  %6s"
 
 // head explains what is about to be shown.
 func (b *board) head(from, to, secret string) {
+	if b.asJSON {
+		return
+	}
 	fmt.Fprintf(b.out, "Forwarding events of %s to %s; press Ctrl-C to stop.\nVerify signatures with the secret %s\n\n", from, to, secret)
 	fmt.Fprintf(b.out, tableRow+"\n", "TIME", "TYPE", "SHIPMENT", "STATUS", "MS")
 	b.showIdle()
@@ -61,6 +73,11 @@ func (b *board) row(f forwarded) {
 	} else {
 		b.failed++
 		colour = "31"
+	}
+
+	if b.asJSON {
+		b.rowJSON(f)
+		return
 	}
 
 	status := "-"
@@ -89,8 +106,28 @@ func (b *board) row(f forwarded) {
 	b.printLine(line)
 }
 
+// rowJSON prints the outcome of an event for programs.
+func (b *board) rowJSON(f forwarded) {
+	line := struct {
+		At       time.Time `json:"at"`
+		EventID  string    `json:"eventId"`
+		Type     string    `json:"type"`
+		Status   int       `json:"status"`
+		Ms       int64     `json:"durationMs"`
+		Attempts int       `json:"attempts"`
+		Error    string    `json:"error,omitempty"`
+	}{f.at, f.event.ID, f.event.Type, f.status, f.took.Milliseconds(), f.tries, ""}
+	if f.err != nil {
+		line.Error = f.err.Error()
+	}
+	_ = json.NewEncoder(b.out).Encode(line) // a reader that has left ends the command elsewhere
+}
+
 // printLine writes a line that stays.
 func (b *board) printLine(line string) {
+	if b.asJSON {
+		return
+	}
 	b.clearStatus()
 	fmt.Fprintln(b.out, line)
 	b.showIdle()
@@ -132,7 +169,7 @@ func (b *board) clearStatus() {
 }
 
 func (b *board) paint(colour, text string) string {
-	if !b.terminal {
+	if !b.colour {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
@@ -140,6 +177,9 @@ func (b *board) paint(colour, text string) string {
 
 // close replaces the status line by the totals.
 func (b *board) close() {
+	if b.asJSON {
+		return
+	}
 	b.clearStatus()
 	fmt.Fprintf(b.out, "%d delivered, %d failed\n", b.delivered, b.failed)
 }

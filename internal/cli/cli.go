@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/config"
-	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // Streams are what a command reads and writes. Results go to Out, all other
@@ -42,30 +40,12 @@ func Run(ctx context.Context, args []string, s Streams) error {
 	return root.ExecuteContext(ctx)
 }
 
-// Explain returns err in a form for people, on one line or, for invalid fields,
-// on several.
-func Explain(err error) string {
-	var text strings.Builder
-	text.WriteString("waybill: ")
-	message := strings.TrimPrefix(err.Error(), "waybill: ") // of the client
-	text.WriteString(strings.ReplaceAll(message, "\n", "\n  "))
-
-	if known, ok := errors.AsType[*ship.Error](err); ok {
-		for _, field := range known.Fields {
-			fmt.Fprintf(&text, "\n  %s %s", strings.ReplaceAll(strings.TrimPrefix(field.Pointer, "/"), "/", "."), field.Detail)
-			if field.Suggestion != "" {
-				fmt.Fprintf(&text, " (did you mean %s?)", field.Suggestion)
-			}
-		}
-	}
-	return text.String()
-}
-
 // cli is what all commands share.
 type cli struct {
 	Streams
 	databaseURL string // flag; wins over the environment
 	listen      string // flag, of the commands that serve
+	cell        string // flag of serve
 	secretKey   string // of "waybill dev", which keeps one
 }
 
@@ -76,6 +56,7 @@ func newRoot(s Streams) *cobra.Command {
 		Short: "Multi-carrier shipping: rates, labels and tracking behind one API",
 		Long: "Multi-carrier shipping: rates, labels and tracking behind one API.\n\n" +
 			"Start with \"waybill dev\": it only needs Postgres on this machine and prints a test key.\n" +
+			"On a machine that uses a service elsewhere, start with \"waybill login --url https://...\".\n" +
 			"Settings come from the environment; \"waybill settings\" lists them.",
 		Version:          versionText(),
 		SilenceUsage:     true,
@@ -96,29 +77,35 @@ func newRoot(s Streams) *cobra.Command {
 	run := []*cobra.Command{
 		c.devCommand(),
 		c.emulateCommand(),
-		c.listenCommand(),
 		c.serveCommand(),
+		c.routeCommand(),
 		c.migrateCommand(),
 		c.accountCommand(),
 		c.keyCommand(),
 		c.memberCommand(),
+		c.cellCommand(),
+		c.shardCommand(),
 		c.carrierCommand(),
 		c.connectionCommand(),
 		c.secretKeyCommand(),
 		c.trackingCommand(),
 		c.routingCommand(),
 		c.rateSheetCommand(),
+		c.archiveCommand(),
 		c.auditCommand(),
 		c.doctorCommand(),
 		c.healthCommand(),
 		c.restoredCommand(),
 		c.settingsCommand(),
+		c.manCommand(),
 		c.versionCommand(),
 	}
 	for _, cmd := range run {
 		cmd.GroupID = runGroup
 	}
 	root.AddCommand(run...)
+	root.AddCommand(helpTopics()...)
+	checkUsage(root)
 	return root
 }
 
@@ -129,6 +116,8 @@ func (c *cli) lookup(name string) (string, bool) {
 		return c.databaseURL, true
 	case name == "LISTEN" && c.listen != "":
 		return c.listen, true
+	case name == "CELL" && c.cell != "":
+		return c.cell, true
 	case name == "SECRET_KEY" && c.secretKey != "":
 		return c.secretKey, true
 	}
@@ -180,6 +169,7 @@ func (c *cli) serveCommand() *cobra.Command {
 
 	cmd.Flags().StringVar(&roleList, "roles", app.AllRoles.String(), "roles of this copy, comma-separated")
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address the API listens on (default: LISTEN, or 127.0.0.1:8080)")
+	cmd.Flags().StringVar(&c.cell, "cell", "", "name of the cell that the database must be, where there are several (default: CELL)")
 	return cmd
 }
 

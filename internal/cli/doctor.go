@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/archive"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -128,7 +130,29 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 			list = append(list, retentionFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
 		}
 	}
-	return append(list, fontFinding(cfg.FontDir))
+	return append(list, archiveFinding(cfg.ArchiveDir), fontFinding(cfg.FontDir))
+}
+
+// archiveFinding judges whether the archive can be written: what is not in it is not
+// dropped, and fills the disk of the database.
+func archiveFinding(dir string) finding {
+	const subject = "archive"
+	const advice = "make ARCHIVE_DIR a directory that the user of the service can write to, the same for all copies with the worker role"
+	if dir == "" {
+		return ok(subject, "none: what is past its retention is dropped")
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return fail(subject, "cannot be written, so nothing is dropped from the database: "+err.Error(), advice)
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+
+	files, err := archive.Archive{Dir: dir}.List()
+	if err != nil {
+		return fail(subject, err.Error(), "restore the file from a backup of the archive")
+	}
+	return ok(subject, fmt.Sprintf("%d files in %s", len(files), dir))
 }
 
 // retentionFinding judges whether shipments are kept for longer than the settings
@@ -237,7 +261,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 	if inspection.Server < 150000 {
 		list[0] = fail("database", version+" is too old", "use PostgreSQL 15 or later")
 	}
-	list = append(list, clockFinding(inspection.ClockAhead))
+	list = append(list, clockFinding(inspection.ClockAhead), standbyFinding(inspection))
 
 	// Nothing else can be judged in a schema of another version. One of the
 	// first releases cannot be migrated.
@@ -259,6 +283,25 @@ func databaseFindings(inspection store.Inspection) []finding {
 		endpointFinding(inspection.Vitals),
 		violationFinding(inspection.Violations),
 	)
+}
+
+// standbyFinding judges whether an acknowledged shipment survives the primary.
+func standbyFinding(inspection store.Inspection) finding {
+	const subject = "standby"
+	const advice = `docs/failover.md explains how a cell survives its primary`
+	switch {
+	case inspection.Synchronous && inspection.Standbys > 0 && inspection.Servers > 1:
+		return ok(subject, fmt.Sprintf("%d standbys follow the primary, commits wait for one, and DATABASE_URL lists %d servers", inspection.Standbys, inspection.Servers))
+	case inspection.Standbys > 0 && !inspection.Synchronous:
+		return warn(subject, "commits do not wait for a standby: the last shipments are lost if the primary dies", advice)
+	case inspection.Standbys > 0:
+		return warn(subject, "DATABASE_URL lists one server: nothing connects to the standby once it is the primary", advice)
+	case inspection.Synchronous:
+		return warn(subject, "commits wait for a standby, and none is connected", advice)
+	case inspection.Servers > 1:
+		return warn(subject, "no standby follows the primary: the service stops with its machine", advice)
+	}
+	return ok(subject, "none: the service stops with the machine of Postgres, and backups are all there is")
 }
 
 func endpointFinding(vitals store.Vitals) finding {

@@ -1,7 +1,10 @@
 package cli
 
-// For the tests: the commands, and those that are not in the audit log.
+// For the tests: the commands, those that are not in the audit log, and what the
+// documents list.
 var (
-	NewRoot = newRoot
-	Untold  = unaudited
+	NewRoot     = newRoot
+	Untold      = unaudited
+	ExitCodes   = exitCodes
+	Environment = environment
 )

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,16 +18,17 @@ import (
 
 // listen is the command "waybill listen".
 type listen struct {
-	*cli
-	forward, url, key, since, secret string
-	live                             bool
+	*service
+	forward, since, secret string
+	types                  []string
+	printSecret            bool
 
-	service *client.Client
-	to      *webhook.Forwarder
-	board   *board
-	cursor  string          // of the log
-	from    time.Time       // older events are skipped; zero for none
-	seen    map[string]bool // events after the cursor that were forwarded
+	api    *request
+	to     *webhook.Forwarder
+	board  *board
+	cursor string          // of the log
+	from   time.Time       // older events are skipped; zero for none
+	seen   map[string]bool // events after the cursor that were forwarded
 }
 
 // How often the log is read, and how long to wait for a service that does not
@@ -39,32 +41,38 @@ const (
 // retryAfter is how long after each failed try the next one comes.
 var retryAfter = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
-func (c *cli) listenCommand() *cobra.Command {
-	l := &listen{cli: c, seen: map[string]bool{}}
+func (s *service) listenCommand() *cobra.Command {
+	l := &listen{service: s, seen: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "listen --forward URL",
 		Short: "Forward events to a program on this machine",
 		Long: "Forward new events to a program on this machine, signed like webhooks. The program\n" +
 			"needs no public URL: this command reads the event log and posts each event to it.\n\n" +
-			"The URL of the service and the key default to WAYBILL_URL and WAYBILL_KEY.",
-		Example: "  waybill listen --forward http://localhost:3000/hook --key sk_test_...",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
+			"The secret that signs is kept with the profile, so the program needs to be told once:\n" +
+			"\"waybill listen --print-secret\" prints it. Without a profile each run has a new one.",
+		Example: "  waybill listen --forward http://localhost:3000/hook --events shipment.delivered,shipment.exception\n" +
+			"  waybill listen --print-secret",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 
 	flags := cmd.Flags()
 	flags.StringVar(&l.forward, "forward", "", "URL to post events to, such as http://localhost:3000/hook")
-	flags.StringVar(&l.url, "url", "", "URL of the service (default: WAYBILL_URL, or "+client.DefaultBaseURL+")")
-	flags.StringVar(&l.key, "key", "", "API key with the scope events (default: WAYBILL_KEY)")
 	flags.StringVar(&l.since, "since", "", "start with past events: 10m, 2h, 3d or 2027-01-31T12:00:00Z (default: now)")
-	flags.StringVar(&l.secret, "secret", "", "secret to sign with, whsec_... (default: a new one, printed)")
-	flags.BoolVar(&l.live, "live", false, "allow a live key, which sends real events to this machine")
+	flags.StringVar(&l.secret, "secret", "", "secret to sign with, whsec_... (default: that of the profile, or a new one, printed)")
+	flags.BoolVar(&l.printSecret, "print-secret", false, "print the secret that signs, and forward nothing")
+	flags.BoolVar(&s.live, "live", false, "allow a live key, which sends real events to this machine")
+	eventsFlag(cmd, &l.types)
 	return cmd
 }
 
 func (l *listen) run(ctx context.Context) error {
-	if err := l.prepare(time.Now()); err != nil {
+	if err := l.prepare(ctx, time.Now()); err != nil {
 		return err
+	}
+	if l.printSecret {
+		fmt.Fprintln(l.Out, l.to.Secret())
+		return nil
 	}
 	if err := l.findStart(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -73,7 +81,7 @@ func (l *listen) run(ctx context.Context) error {
 		return l.explain(err)
 	}
 
-	l.board.head(l.url, l.forward, l.to.Secret())
+	l.board.head(l.api.profile.URL, l.forward, l.to.Secret())
 	defer l.board.close()
 	for {
 		err := l.follow(ctx)
@@ -92,42 +100,44 @@ func (l *listen) run(ctx context.Context) error {
 }
 
 // prepare validates the flags, and opens what the command needs.
-func (l *listen) prepare(now time.Time) (err error) {
-	for _, setting := range []struct {
-		value *string
-		name  string
-	}{
-		{&l.url, "WAYBILL_URL"},
-		{&l.key, "WAYBILL_KEY"},
-	} {
-		if *setting.value == "" {
-			*setting.value, _ = l.Env(setting.name)
-		}
+func (l *listen) prepare(ctx context.Context, now time.Time) (err error) {
+	if l.forward == "" && !l.printSecret {
+		return usage("--forward is required, such as --forward http://localhost:3000/hook")
 	}
-	if l.url == "" {
-		l.url = client.DefaultBaseURL
+	if l.api, err = l.open(ctx, reads, nil); err != nil {
+		return err
 	}
 
 	// Events of a live key hold names and addresses of real people. They leave
 	// the service only if the user says so.
-	switch {
-	case l.forward == "":
-		return errors.New("--forward is required, such as --forward http://localhost:3000/hook")
-	case l.key == "":
-		return errors.New(`an API key is required: --key sk_test_... or WAYBILL_KEY; "waybill dev" prints one`)
-	case strings.HasPrefix(l.key, "sk_live_") && !l.live:
+	if l.api.profile.isLive() && !l.live {
 		return errors.New("this is a live key: real names and addresses would be sent to this machine. Use a test key, or add --live")
 	}
 
 	if l.from, err = parseSince(l.since, now); err != nil {
 		return err
 	}
-	if l.to, err = webhook.NewForwarder(l.forward, l.secret); err != nil {
+	secret := cmp.Or(l.secret, l.api.profile.Secret)
+	if l.to, err = webhook.NewForwarder(cmp.Or(l.forward, "http://localhost"), secret); err != nil {
 		return err
 	}
-	l.service = client.New(l.key, client.Options{BaseURL: l.url, UserAgent: "waybill-listen"})
-	l.board = newBoard(l.Out)
-	return nil
+	l.board = newBoard(l.cli, l.wantsJSON())
+	return l.keepSecret(secret)
+}
+
+// keepSecret stores a new secret with the profile.
+func (l *listen) keepSecret(present string) error {
+	if present != "" || l.api.profile.name == "" {
+		return nil
+	}
+	known, err := l.readProfiles()
+	if err != nil {
+		return err
+	}
+	changed := known.Profiles[l.api.profile.name]
+	changed.Secret = l.to.Secret()
+	known.Profiles[l.api.profile.name] = changed
+	return l.writeProfiles(known)
 }
 
 // parseSince reads a moment of the past: a duration ago, or a time. Empty is
@@ -148,7 +158,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil && at.Before(now) {
 		return at, nil
 	}
-	return time.Time{}, errors.New("--since must be a duration such as 10m, 2h or 3d, or a past time such as 2027-01-31T12:00:00Z")
+	return time.Time{}, usage("--since must be a duration such as 10m, 2h or 3d, or a past time such as 2027-01-31T12:00:00Z")
 }
 
 // rarestType is the type that most logs have the fewest events of: a reader that
@@ -157,29 +167,36 @@ const rarestType = "shipment.exception"
 
 // findStart sets the cursor to where reading starts: the end of the log, or its
 // beginning if the past is asked for.
-func (l *listen) findStart(ctx context.Context) error {
-	if !l.from.IsZero() {
+func (l *listen) findStart(ctx context.Context) (err error) {
+	l.cursor, err = eventsStart(ctx, l.api.Client, l.from)
+	return err
+}
+
+// eventsStart returns the cursor of the end of the log, or of its beginning if the past
+// is asked for.
+func eventsStart(ctx context.Context, api *client.Client, from time.Time) (cursor string, err error) {
+	if !from.IsZero() {
 		// Nothing needs to be read, but a key that is refused should be
 		// reported at once.
-		_, err := l.service.EventsPage(ctx, client.EventsRequest{Limit: 1})
-		return err
+		_, err := api.EventsPage(ctx, client.EventsRequest{Limit: 1})
+		return "", err
 	}
 
 	for {
-		page, err := l.service.EventsPage(ctx, client.EventsRequest{After: l.cursor, Types: []string{rarestType}, Limit: 100})
+		page, err := api.EventsPage(ctx, client.EventsRequest{After: cursor, Types: []string{rarestType}, Limit: 100})
 		if err != nil {
-			return err
+			return "", err
 		}
-		l.cursor = page.NextCursor
+		cursor = page.NextCursor
 		if len(page.Data) == 0 {
-			return nil
+			return cursor, nil
 		}
 	}
 }
 
 // follow forwards events until ctx ends or the log cannot be read.
 func (l *listen) follow(ctx context.Context) error {
-	for event, err := range l.service.FollowEvents(ctx, client.EventsRequest{After: l.cursor, Limit: 100}, pollEvery) {
+	for event, err := range l.api.FollowEvents(ctx, client.EventsRequest{After: l.cursor, Types: l.types, Limit: 100}, pollEvery) {
 		if err != nil {
 			return err
 		}
@@ -228,15 +245,18 @@ func (l *listen) post(ctx context.Context, event client.Event) {
 }
 
 // explain says what to do about a service that refuses or does not answer.
-func (l *listen) explain(err error) error {
+func (l *listen) explain(err error) error { return explainLog(l.api, "events", err) }
+
+// explainLog says what to do about a log that cannot be read.
+func explainLog(r *request, scope string, err error) error {
 	refused, answered := errors.AsType[*client.Error](err)
 	switch {
 	case !answered:
-		return fmt.Errorf("no service responds at %s: is \"waybill dev\" running? Use --url for another address: %w", l.url, err)
+		return fmt.Errorf("no service responds at %s: is \"waybill dev\" running? Use --url for another address: %w", r.profile.URL, err)
 	case refused.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not accept the key: %w", l.url, err)
+		return fmt.Errorf("%s does not accept the key: %w", r.profile.URL, err)
 	case refused.Status == http.StatusForbidden:
-		return fmt.Errorf("the key cannot read events; it needs the events scope: %w", err)
+		return fmt.Errorf("the key cannot read %s; it needs the %s scope: %w", scope, scope, err)
 	}
 	return err
 }

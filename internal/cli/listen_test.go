@@ -135,7 +135,7 @@ func TestListenExplainsWhatItNeeds(t *testing.T) {
 	t.Cleanup(refuses.Close)
 	for want, args := range map[string][]string{
 		"--forward http://localhost:3000/hook":             {"--key", "sk_test_1"},
-		"an API key is required":                           {"--forward", "http://localhost:3000/"},
+		"not signed in":                                    {"--forward", "http://localhost:3000/"},
 		"this is a live key":                               {"--forward", "http://localhost:3000/", "--key", "sk_live_1"},
 		"must be a URL such as http://localhost:3000/hook": {"--forward", "localhost:3000", "--key", "sk_test_1"},
 		"--since must be a duration":                       {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--since", "yesterday"},

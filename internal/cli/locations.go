@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,14 +9,9 @@ import (
 	"github.com/waybillhq/waybill/client"
 )
 
-// locationFlag is the flag of commands that act at a location.
-func locationFlag(cmd *cobra.Command, named *string) {
-	cmd.Flags().StringVar(named, "location", "", "location to ship from, by name or id (default: as in the request, or the account's)")
-}
-
 // atLocation returns the location of a flag as a request takes it; nil if none is
 // named.
-func atLocation(ctx context.Context, service *client.Client, named string) (*client.Address, error) {
+func atLocation(r *request, named string) (*client.Address, error) {
 	switch {
 	case named == "":
 		return nil, nil
@@ -26,11 +19,11 @@ func atLocation(ctx context.Context, service *client.Client, named string) (*cli
 		return client.AtLocation(named), nil
 	}
 
-	list, err := service.Locations(ctx)
+	known, err := r.Locations(r)
 	if err != nil {
 		return nil, err
 	}
-	for _, location := range list {
+	for _, location := range known {
 		if strings.EqualFold(location.Name, named) {
 			return client.AtLocation(location.ID), nil
 		}
@@ -38,33 +31,23 @@ func atLocation(ctx context.Context, service *client.Client, named string) (*cli
 	return nil, fmt.Errorf("there is no location %q; \"waybill locations\" lists them", named)
 }
 
-func (s *service) locationsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "locations",
-		Short: "List the places that the account ships from",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			service, err := s.open()
-			if err != nil {
-				return err
-			}
+// locationFlag is the flag of commands that act at a location.
+func locationFlag(cmd *cobra.Command, named *string) {
+	cmd.Flags().StringVar(named, "location", "", "location to ship from, by name or id (default: as in the request, or the account's)")
+}
 
-			list, err := service.Locations(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return s.show(list, func(w io.Writer) {
-				fmt.Fprintln(w, "LOCATION\tNAME\tCITY\tCUT-OFF\tDEFAULT")
-				for _, l := range list {
-					isDefault := ""
-					if l.Default {
-						isDefault = "yes"
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Name, l.Address.City, cutoffWords(l), isDefault)
-				}
-			})
-		},
-	}
+func (s *service) locationsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "locations", Short: "List the places that the account ships from", Example: "  waybill locations"}
+	return list(s, cmd, func(r *request, _ int, _ string) (page client.Page[client.Location], err error) {
+		page.Data, err = r.Locations(r)
+		return page, err
+	}, []column[client.Location]{
+		{"LOCATION", func(l client.Location) string { return l.ID }},
+		{"NAME", func(l client.Location) string { return l.Name }},
+		{"CITY", func(l client.Location) string { return l.Address.City }},
+		{"CUT-OFF", cutoffWords},
+		{"DEFAULT", func(l client.Location) string { return yesOrEmpty(l.Default) }},
+	})
 }
 
 // cutoffWords are the cut-off times of a location.

@@ -21,7 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-var update = flag.Bool("update", false, "write the table and the outputs of docs/routing.md")
+var update = flag.Bool("update", false, "write the table and the outputs of docs/routing.md, and the reference of docs/cli.md")
 
 // asProgram in the environment makes the test binary the program itself.
 const asProgram = "WAYBILL_TEST_AS_PROGRAM"
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	if !errors.Is(err, cli.ErrUnhealthy) {
 		fmt.Fprintln(os.Stderr, cli.Explain(err))
 	}
-	os.Exit(1)
+	os.Exit(cli.ExitCode(err))
 }
 
 var guide = filepath.Join("..", "..", "docs", "routing.md")

@@ -1,14 +1,14 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,14 +27,18 @@ const (
 // service is what these commands share.
 type service struct {
 	*cli
-	url, key string
-	live     bool
-	asJSON   bool
+	printer
+	chosen profileChoice
+	live   bool
 }
 
 func (c *cli) useCommands() []*cobra.Command {
-	s := &service{cli: c}
+	s := &service{cli: c, printer: printer{out: c.Out}}
 	list := []*cobra.Command{
+		s.loginCommand(),
+		s.logoutCommand(),
+		s.whoamiCommand(),
+		s.profileCommand(),
 		s.ratesCommand(),
 		s.shipCommand(),
 		s.shipmentsCommand(),
@@ -44,20 +48,149 @@ func (c *cli) useCommands() []*cobra.Command {
 		s.returnCommand(),
 		s.pickupCommand(),
 		s.manifestCommand(),
+		s.documentCommand(),
 		s.locationsCommand(),
 		s.pointsCommand(),
 		s.proofCommand(),
 		s.dutiesCommand(),
+		s.importCommand(),
+		s.eventsCommand(),
+		s.requestsCommand(),
+		s.listenCommand(),
+		s.triggerCommand(),
+		s.openCommand(),
 		s.apiCommand(),
 	}
 	for _, cmd := range list {
 		cmd.GroupID = useGroup
-		flags := cmd.PersistentFlags()
-		flags.StringVar(&s.url, "url", "", "URL of the service (default: WAYBILL_URL, or "+client.DefaultBaseURL+")")
-		flags.StringVar(&s.key, "key", "", "API key (default: WAYBILL_KEY)")
-		flags.BoolVar(&s.asJSON, "json", false, "print the answer as JSON")
+		s.chosen.flags(cmd)
+		s.printer.flags(cmd)
 	}
 	return list
+}
+
+// An effect is whether a command does something at a carrier.
+type effect bool
+
+const (
+	reads effect = false
+	acts  effect = true // a live key needs --live
+)
+
+// A request is one run of a command: its context, the client, the profile and the
+// arguments.
+type request struct {
+	context.Context
+	*client.Client
+	profile profile
+	args    []string
+	after   []func() error // what is done once the answer was printed
+	answers *recorder
+}
+
+// then does something once the answer was printed: what was bought is shown even if
+// its label cannot be saved.
+func (r *request) then(do func() error) { r.after = append(r.after, do) }
+
+// use makes cmd a command that makes a call and prints its answer: as JSON, or as
+// the text that write prints. All commands of the service are made by it or by list.
+func use[T any](s *service, kind effect, cmd *cobra.Command, call func(*request) (T, error), write func(io.Writer, T)) *cobra.Command {
+	if kind == acts {
+		s.liveFlag(cmd)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := s.open(cmd.Context(), kind, args)
+		if err != nil {
+			return err
+		}
+		answer, err := call(r)
+		if err != nil {
+			return err
+		}
+
+		if file, isFile := any(answer).(savedFile); isFile {
+			return s.save(file)
+		}
+		if err := s.show(r.answers.last(answer), func(w io.Writer) { write(w, answer) }); err != nil {
+			return err
+		}
+		for _, do := range r.after {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return unsettled(answer)
+	}
+	return cmd
+}
+
+// A column is one of a table: its title and what it shows of a row.
+type column[T any] struct {
+	title string
+	cell  func(T) string
+}
+
+// list makes cmd a command that prints a list, page by page: a table, or JSON with one
+// object a line.
+func list[T any](s *service, cmd *cobra.Command, page func(r *request, limit int, cursor string) (client.Page[T], error), columns []column[T]) *cobra.Command {
+	var limit int
+	var all bool
+	cmd.Args = cobra.NoArgs
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many, at most 100 (a page with --all)")
+	cmd.Flags().BoolVar(&all, "all", false, "print all, page after page")
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := s.open(cmd.Context(), reads, args)
+		if err != nil {
+			return err
+		}
+
+		var rows []T
+		for cursor := ""; ; {
+			found, err := page(r, limit, cursor)
+			if err != nil {
+				return err
+			}
+			if s.wantsJSON() {
+				if err := s.show(r.answers.last(found.Data), nil); err != nil {
+					return err
+				}
+			}
+			rows = append(rows, found.Data...)
+
+			cursor = found.NextCursor
+			if !all || cursor == "" || len(found.Data) == 0 {
+				break
+			}
+		}
+		if s.wantsJSON() {
+			return nil
+		}
+		return s.table(func(w io.Writer) { writeTable(w, rows, columns) })
+	}
+	return cmd
+}
+
+// writeTable prints a table with its titles.
+func writeTable[T any](w io.Writer, rows []T, columns []column[T]) {
+	cells := make([]string, len(columns))
+	for i, column := range columns {
+		cells[i] = column.title
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
+	for _, row := range rows {
+		for i, column := range columns {
+			cells[i] = column.cell(row)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+}
+
+// group is a command that only has subcommands.
+func group(use, short string, list ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: requireSubcommand, RunE: showHelp}
+	cmd.AddCommand(list...)
+	return cmd
 }
 
 // liveFlag is needed by commands that do something at a carrier.
@@ -65,46 +198,51 @@ func (s *service) liveFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.live, "live", false, "allow a live key: real carriers are asked, and labels cost money")
 }
 
-// open returns a client of the service.
-func (s *service) open() (*client.Client, error) {
-	key := s.setting(s.key, "WAYBILL_KEY")
-	if key == "" {
-		return nil, errors.New(`an API key is required: --key sk_test_... or WAYBILL_KEY; "waybill dev" prints one`)
+// open returns a run of a command, with a client of the profile. A live key is
+// announced, and does nothing at a carrier unless --live says so.
+func (s *service) open(ctx context.Context, kind effect, args []string) (*request, error) {
+	chosen, err := s.chosen.resolve(s.cli)
+	if err != nil {
+		return nil, err
 	}
-	return client.New(key, client.Options{BaseURL: s.setting(s.url, "WAYBILL_URL"), UserAgent: "waybill-cli"}), nil
-}
-
-// openToAct is open for a command that does something at a carrier.
-func (s *service) openToAct() (*client.Client, error) {
-	if s.isLive() && !s.live {
-		return nil, errors.New("this is a live key: real carriers would be asked, and may charge for it. Use a test key, or add --live")
+	if chosen.isLive() {
+		if kind == acts && !s.live {
+			return nil, errors.New("this is a live key: real carriers would be asked, and may charge for it. Use a test key, or add --live")
+		}
+		fmt.Fprintf(s.Err, "LIVE: %s\n", chosen.describe())
 	}
-	return s.open()
+
+	answers := &recorder{}
+	return &request{
+		Context: ctx,
+		Client: client.New(chosen.Key, client.Options{
+			BaseURL:   chosen.URL,
+			UserAgent: "waybill-cli",
+			MaxWait:   longestWait,
+			Answered:  answers.record,
+		}),
+		profile: chosen,
+		args:    args,
+		answers: answers,
+	}, nil
 }
 
-func (s *service) isLive() bool {
-	return strings.HasPrefix(s.setting(s.key, "WAYBILL_KEY"), "sk_live_")
-}
+// longestWait is how long a command waits for a service that asks for patience. If it
+// asks for more, the exit code says so, and the person or the script decides.
+const longestWait = 3 * time.Second
 
-// setting returns a flag or else the environment variable.
-func (s *service) setting(flag, name string) string {
-	fromEnvironment, _ := s.Env(name)
-	return cmp.Or(flag, fromEnvironment)
+// requireLimit refuses a purchase with a live key that has no limit.
+func (r *request) requireLimit(limit *client.Money) error {
+	if r.profile.isLive() && limit == nil {
+		return usage("--max-amount is required with a live key: the most that the label may cost")
+	}
+	return nil
 }
 
 // readRequest reads a request as the API takes it from a file; "-" is standard
 // input. A field that the API does not know is an error, as it is there.
 func (s *service) readRequest(path string, into any) error {
-	var data []byte
-	var err error
-	switch {
-	case path == "":
-		return errors.New("-f is required: a file with the request in JSON, or - for standard input")
-	case path == "-" && s.In != nil:
-		data, err = io.ReadAll(s.In)
-	default:
-		data, err = os.ReadFile(path)
-	}
+	data, err := s.readFile(path)
 	if err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
@@ -112,64 +250,51 @@ func (s *service) readRequest(path string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("%s is not a request in JSON: %w", path, err)
+		return usage("%s is not a request in JSON: %v", path, err)
 	}
 	return nil
 }
 
-// show prints an answer: as JSON, or as the text that write prints.
-func (s *service) show(answer any, write func(w io.Writer)) error {
-	if s.asJSON {
-		encoder := json.NewEncoder(s.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(answer)
+// readFile reads a file; "-" is standard input.
+func (s *service) readFile(path string) ([]byte, error) {
+	if path == "-" && s.In != nil {
+		return io.ReadAll(s.In)
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	write(table)
-	return table.Flush()
+	return os.ReadFile(path)
 }
 
-// save writes a file that the service answered with; "-" is standard output.
-func (s *service) save(path string, data []byte) error {
-	if path == "-" {
-		_, err := s.Out.Write(data)
+// A savedFile is an answer that is a file. Its path "-" is standard output.
+type savedFile struct {
+	path string
+	data []byte
+}
+
+func (s *service) save(file savedFile) error {
+	if file.path == "-" {
+		_, err := s.Out.Write(file.data)
 		return err
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := os.WriteFile(file.path, file.data, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Err, "%s: %d bytes\n", path, len(data))
+	fmt.Fprintf(s.Err, "%s: %d bytes\n", file.path, len(file.data))
 	return nil
 }
 
-// A PendingError is the error of a command whose outcome is not known yet. A script
-// must neither take it for a failure nor repeat it under another key.
-type PendingError struct{ ID, Status string }
-
-func (e *PendingError) Error() string {
-	if e.Status == "needs_review" {
-		return e.ID + " needs review: the carrier did not answer, and may have done it; see the dashboard, and do not repeat it"
+// unsettled is the error of an answer whose outcome is not known yet; nil for others.
+func unsettled(answer any) error {
+	id, status := "", ""
+	switch thing := answer.(type) {
+	case client.Shipment:
+		id, status = thing.ID, thing.LabelStatus
+	case client.Pickup:
+		id, status = thing.ID, thing.Status
+	case client.Manifest:
+		id, status = thing.ID, thing.Status
 	}
-	return e.ID + " is " + e.Status + ": the carrier has not answered yet; look at it again in a minute, and do not repeat it"
-}
-
-// ExitCode returns the program's exit code for an error.
-func ExitCode(err error) int {
-	if _, ok := errors.AsType[*PendingError](err); ok {
-		return 7
+	switch status {
+	case "pending", "needs_review", "voiding":
+		return &PendingError{id, status}
 	}
-	refused, ok := errors.AsType[*client.Error](err)
-	switch {
-	case !ok:
-		return 1
-	case refused.Status == 404:
-		return 3
-	case refused.Status == 401 || refused.Status == 403:
-		return 4
-	case refused.Status == 429 || refused.Status >= 502:
-		return 6
-	case refused.Source == "carrier":
-		return 5
-	}
-	return 1
+	return nil
 }

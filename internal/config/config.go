@@ -20,6 +20,8 @@ type Config struct {
 	DatabaseURL         string
 	MigrateDatabaseURL  string // empty means DatabaseURL
 	DatabaseConnections int32
+	Cell                string // name of the cell that the database must be; empty accepts what it is
+	DirectoryURL        string // empty means DatabaseURL
 
 	Listen         string // host:port; port 0 takes a free one
 	MetricsListen  string // host:port; empty is no second listener
@@ -75,6 +77,7 @@ type Config struct {
 	BatchesFor    time.Duration
 	LabelsFor     time.Duration
 	ShipmentsFor  time.Duration
+	ArchiveDir    string // empty is no archive
 
 	TrackingPagesFor time.Duration // after the delivery; 0 for good
 
@@ -128,9 +131,12 @@ func Settings() []Setting {
 // help.
 func read(e *env) Config {
 	return Config{
-		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database: postgres://user:password@host:5432/waybill"),
+		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database: postgres://user:password@host:5432/waybill. Several servers, a primary and its standbys, are separated by commas: host1:5432,host2:5432"),
 		MigrateDatabaseURL:  get(e, "MIGRATE_DATABASE_URL", "", optional(databaseURL), "URL of the same database as the user that owns the tables, for waybill migrate alone; DATABASE_URL if empty. Keep it out of the environment of waybill serve, whose user then need not own anything"),
 		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "maximum number of connections for requests; background work uses 12 more, and look-ups under load 2"),
+
+		Cell:         get(e, "CELL", "", text, "name of the cell that the database must be, where an installation has several; the same as --cell"),
+		DirectoryURL: get(e, "DIRECTORY_URL", "", optional(databaseURL), "URL of the database with the map of the cells, for waybill route, cell and shard alone; DATABASE_URL if empty"),
 
 		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address the API listens on; port 0 picks a free port"),
 		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off disables it"),
@@ -188,6 +194,7 @@ func read(e *env) Config {
 		TrackingPagesFor: get(e, "TRACKING_PAGES_FOR", "2160h", orZero(atLeast(24*time.Hour)), "how long the link to a recipient's tracking page works after the delivery, or after the last event of a parcel that was not delivered; 0 for good"),
 
 		ShipmentsFor: get(e, "SHIPMENTS_FOR", "9600h", atLeast(90*24*time.Hour), "how long shipments and trackers are kept. Then their personal data is erased; the rest is dropped by whole years, when the youngest shipment of the year is that old. Charges stay for ten years"),
+		ArchiveDir:   get(e, "ARCHIVE_DIR", "", text, "directory to which events, deliveries, charges and shipments are exported, without personal data, before they are dropped from the database; the same for all copies with the worker role. None if empty"),
 		LabelsFor:    get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),

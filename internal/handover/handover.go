@@ -1,5 +1,5 @@
-// Package handover is the end of a shipping day: drivers are asked to come, and
-// labels are handed over on manifests. The rules of what is asked, repeated and
+// Package handover is the end of a shipping day: drivers are asked to come, labels
+// are handed over on manifests, and documents for customs are sent. The rules of what is asked, repeated and
 // looked up are package effect's; this package carries them out.
 package handover
 
@@ -48,12 +48,12 @@ type Config struct {
 
 	// Observe is called after every step; nil calls nobody.
 	Observe func(what string, act effect.Act, result effect.Result)
-	// Exchanged is called with what was said to a carrier about a pickup or
-	// manifest, without secrets. It may not wait. Nil keeps nothing.
+	// Exchanged is called with what was said to a carrier about a pickup, a
+	// manifest or a shipment's document, without secrets. It may not wait. Nil keeps nothing.
 	Exchanged func(ship.Tenant, ship.RawID, ship.ConnectionID, carrier.Exchange)
 }
 
-// Service books pickups and closes manifests.
+// Service books pickups, closes manifests and sends documents.
 type Service struct {
 	Config
 	now     func() time.Time
@@ -155,10 +155,10 @@ func (s *Service) settleAfter(c *carrier.Carrier, deadline time.Duration) time.D
 	return max(s.Waits.Settle, 2*min(deadline, s.Waits.Ask))
 }
 
-// A run is one run of the machine, about a pickup or a manifest.
+// A run is one run of the machine, about a pickup, a manifest or a document.
 type run struct {
 	*Service
-	what      string // "pickup" or "manifest", in logs and metrics
+	what      string // "pickup", "manifest" or "document", in logs and metrics
 	id        string
 	carrier   *carrier.Carrier
 	settle    time.Duration
@@ -352,9 +352,9 @@ func (s *Service) answerInTime(do func() effect.Verdict) (effect.Verdict, bool) 
 	}
 }
 
-// FindOpen enqueues the job of every pickup and manifest that is still open when
-// the job may look at it. Nearly all end in the request that makes them, so none
-// enqueues a job for itself.
+// FindOpen enqueues the job of every pickup, manifest and document that is still
+// open when the job may look at it. Nearly all pickups and manifests end in the
+// request that makes them, so none enqueues a job for itself.
 func (s *Service) FindOpen(ctx context.Context) error {
 	before := s.now().Add(-s.Waits.Settle)
 	pickups, err := s.Store.OpenPickups(ctx, before)
@@ -365,10 +365,17 @@ func (s *Service) FindOpen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	documents, err := s.Store.OpenSubmissions(ctx, before)
+	if err != nil {
+		return err
+	}
 
 	var jobs []store.Job
 	for _, p := range pickups {
 		jobs = append(jobs, job.SettlePickup{Account: p.Tenant.Account, Livemode: p.Tenant.Livemode, Pickup: p.ID})
+	}
+	for _, d := range documents {
+		jobs = append(jobs, job.SendDocuments{Account: d.Tenant.Account, Livemode: d.Tenant.Livemode, Shipment: d.ID})
 	}
 	for _, m := range manifests {
 		jobs = append(jobs, job.SettleManifest{Account: m.Tenant.Account, Livemode: m.Tenant.Livemode, Manifest: m.ID})

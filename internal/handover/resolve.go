@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Finding is what a person learned from the carrier about a pickup or manifest
-// that needs review.
+// A Finding is what a person learned from the carrier about a pickup, manifest
+// or document that needs review.
 type Finding struct {
 	Done   bool   // the carrier has it
 	Number string // the carrier's; empty if it gave none

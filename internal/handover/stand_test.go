@@ -22,6 +22,7 @@ type stand struct {
 	onePer    bool // one pickup for a place and day
 	pickups   []entry
 	manifests []ship.ManifestOrder
+	documents []carrier.DocumentRequest
 
 	fail      error                    // of a call before anything is done
 	lose      int                      // answers that are lost after it was done

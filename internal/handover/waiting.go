@@ -2,7 +2,9 @@ package handover
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -22,6 +24,9 @@ type Group struct {
 	TakesPickups bool
 }
 
+// searchesAtOnce is how many carriers' labels are looked for at a time.
+const searchesAtOnce = 4
+
 // Waiting lists what is labelled and not handed over, by carrier account and
 // place.
 func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
@@ -30,14 +35,26 @@ func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 		return nil, err
 	}
 
-	var groups []Group
-	for _, c := range accounts {
-		open, err := s.openLabels(ctx, t, c, ship.DateOf(s.now()))
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, groupByPlace(open, c)...)
+	// The page waits for these: with a dozen carriers, one after the other takes
+	// longer than a page may.
+	found := make([][]Group, len(accounts))
+	failures := make([]error, len(accounts))
+	var searches sync.WaitGroup
+	slots := make(chan struct{}, searchesAtOnce)
+	for i, c := range accounts {
+		slots <- struct{}{}
+		searches.Go(func() {
+			defer func() { <-slots }()
+			open, err := s.openLabels(ctx, t, c, ship.DateOf(s.now()))
+			found[i], failures[i] = groupByPlace(open, c), err
+		})
 	}
+	searches.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+
+	groups := slices.Concat(found...)
 	if len(groups) == 0 {
 		return nil, nil
 	}

@@ -36,6 +36,7 @@ var Codes = []Code{
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment or tracker in the account has this number. Start tracking it with `POST /v1/trackers`."},
 
 	{"proof_not_available", http.StatusNotFound, "No proof of delivery", "The parcel is not delivered yet, its carrier does not offer proofs of delivery or has none of it, or the personal data of the shipment was erased. `detail` says which."},
+	{"document_not_found", http.StatusNotFound, "Document not found", "There is no such document of the shipment that is sent to a carrier. Documents that are only kept have no review to resolve."},
 	{"pickup_not_found", http.StatusNotFound, "Pickup not found", "There is no such pickup, or it belongs to another account or mode."},
 	{"return_request_not_found", http.StatusNotFound, "Return request not found", "There is no such return request, or it belongs to another account or mode."},
 	{"manifest_not_found", http.StatusNotFound, "Manifest not found", "There is no such manifest, or it belongs to another account or mode."},

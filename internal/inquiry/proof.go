@@ -62,6 +62,18 @@ func isSafe(proof ship.Document) bool {
 	return err == nil || ok && found.Code == "image_size"
 }
 
+// OffersProof reports whether the carrier of a shipment has proofs of delivery.
+func (s *Service) OffersProof(ctx context.Context, shipment ship.Shipment) (bool, error) {
+	if shipment.IsErased || shipment.State != ship.StatePurchased {
+		return false, nil
+	}
+	seller, err := s.accounts.Seller(ctx, shipment.Tenant, shipment.Purchase)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(seller.Abilities(), "proof"), nil
+}
+
 func noProof(format string, args ...any) error {
 	return ship.Coded(ship.NotFound, "proof_not_available", format, args...)
 }

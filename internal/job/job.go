@@ -225,8 +225,22 @@ func (SettleManifest) Kind() string { return "settle_manifest" }
 // Queue is that of pickups.
 func (SettleManifest) Queue() string { return "handover" }
 
+// SendDocuments sends the uploaded documents of a shipment to its carrier, and
+// finds out what became of those whose answer was lost.
+type SendDocuments struct {
+	Account  ship.AccountID  `json:"account"`
+	Livemode bool            `json:"livemode"`
+	Shipment ship.ShipmentID `json:"shipment"`
+}
+
+// Kind names the job in the queue.
+func (SendDocuments) Kind() string { return "send_documents" }
+
+// Queue is that of pickups.
+func (SendDocuments) Queue() string { return "handover" }
+
 // FulfilReturn buys and sends the label of a return that a recipient asked for and
-// that was approved.
+// that was approved, or mails that it was denied.
 type FulfilReturn struct {
 	Account  ship.AccountID       `json:"account"`
 	Livemode bool                 `json:"livemode"`

@@ -35,6 +35,7 @@ var kinds = []interface{ Kind() string }{
 	job.NotifyBreakGlass{},
 	job.SettlePickup{},
 	job.SettleManifest{},
+	job.SendDocuments{},
 	job.FulfilReturn{},
 }
 

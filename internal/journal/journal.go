@@ -150,6 +150,7 @@ type RequestFilter struct {
 	Class        int        // 2, 4 or 5 for a hundred of statuses; 0 for all
 	Key          ship.KeyID // empty for all
 	Route        string     // empty for all
+	Except       string     // a route whose requests are left out; empty for none
 	From, Before time.Time
 }
 
@@ -173,6 +174,12 @@ func (s *Service) List(ctx context.Context, t ship.Tenant, filter RequestFilter,
 		more = true
 	}
 	return list, more, err
+}
+
+// After returns the tenant's requests whose ids follow one, oldest first. Of the
+// filter, only the class and the exception are used.
+func (s *Service) After(ctx context.Context, t ship.Tenant, filter RequestFilter, after ship.RawID, limit int) ([]Request, error) {
+	return s.Store.RequestsAfter(ctx, t, after, filter.Class, filter.Except, limit)
 }
 
 // Request is one of the tenant's requests, with the problem that was answered.

@@ -54,7 +54,12 @@ func (s *Service) SetRole(ctx context.Context, a Actor, p ship.PersonID, role Ro
 			Target:  string(p),
 			Details: map[string]string{"email": member.Person.Email, "from": member.Role, "to": string(role)},
 		}
-		return entry, tx.SetRole(ctx, a.Account, p, string(role))
+		if err := tx.SetRole(ctx, a.Account, p, string(role)); err != nil || role.Can(ManageKeys) {
+			return entry, err
+		}
+
+		// Who may not create keys does not keep those of their terminals either.
+		return entry, tx.RevokeKeysOf(ctx, a.Account, p)
 	})
 }
 
@@ -88,7 +93,8 @@ func (s *Service) SetDailyLimit(ctx context.Context, a Actor, p ship.PersonID, a
 	})
 }
 
-// Remove ends a membership, and the person's sessions that used the account last.
+// Remove ends a membership, the keys of the person's terminals, and the person's
+// sessions that used the account last.
 // Other sessions of theirs no longer open it. The last owner stays. A person who
 // has not proved that the address is theirs is nobody outside the account, and
 // goes with the membership: the address can be invited again.
@@ -105,6 +111,9 @@ func (s *Service) Remove(ctx context.Context, a Actor, p ship.PersonID) error {
 			return entry, err
 		}
 		if err := tx.RemoveMember(ctx, a.Account, p); err != nil {
+			return entry, err
+		}
+		if err := tx.RevokeKeysOf(ctx, a.Account, p); err != nil {
 			return entry, err
 		}
 		return entry, tx.DeleteUnverified(ctx, p)

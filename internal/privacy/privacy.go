@@ -35,6 +35,10 @@ type Config struct {
 
 	Keep time.Duration // of shipments by the installation; 0 keeps them for good
 
+	// IsKept reports whether a partition is in the archive, so that it may be
+	// dropped; nil if there is no archive.
+	IsKept func(store.Partition) bool
+
 	Settle time.Duration // until requests that began before an erasure have ended
 }
 

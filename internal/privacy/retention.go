@@ -121,6 +121,10 @@ func (s *Service) dropYear(ctx context.Context, year store.ExpiredYear, deadline
 		return false, nil
 	}
 
+	if kept, err := s.isYearKept(year); err != nil || !kept {
+		return false, err
+	}
+
 	// Rows of other tables go first: the year is the reason to look for them.
 	rows := 0
 	for {
@@ -141,6 +145,24 @@ func (s *Service) dropYear(ctx context.Context, year store.ExpiredYear, deadline
 		return false, err
 	}
 	s.Log.InfoContext(ctx, "shipments dropped", "year", year.Year, "other_rows", rows)
+	return true, nil
+}
+
+// isYearKept reports whether the year may be dropped: it is in the archive, or there
+// is none.
+func (s *Service) isYearKept(year store.ExpiredYear) (bool, error) {
+	if s.IsKept == nil {
+		return true, nil
+	}
+	partitions, err := year.Partitions()
+	if err != nil {
+		return false, err
+	}
+	for _, partition := range partitions {
+		if !s.IsKept(partition) {
+			return false, nil
+		}
+	}
 	return true, nil
 }
 

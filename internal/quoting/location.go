@@ -46,6 +46,21 @@ func usedFrom(connected []*carrier.Carrier, from ship.OrderLocation, connection 
 		"none of the carrier accounts that the location %q is limited to is connected; change its connections under Settings > Locations", from.Name)
 }
 
+// takingFrom leaves out carriers that never take parcels in the country: asking
+// them would add an error to every answer. If no other is left, they say why.
+func takingFrom(connected []*carrier.Carrier, country string) []*carrier.Carrier {
+	isElsewhere := func(c *carrier.Carrier) bool { return !c.TakesFrom(country) }
+	if !slices.ContainsFunc(connected, isElsewhere) {
+		return connected
+	}
+
+	taking := slices.DeleteFunc(slices.Clone(connected), isElsewhere)
+	if len(taking) == 0 {
+		return connected
+	}
+	return taking
+}
+
 // notUsedFrom is the error of a request that names a carrier account which is not
 // used from the location.
 func notUsedFrom(from ship.OrderLocation, pointer string) error {

@@ -114,7 +114,7 @@ func (s *Service) offersNamed(ctx context.Context, policy Policy, in Request) (O
 		services = []string{in.Service}
 	}
 
-	asked, err := s.carriersFor(ctx, in.Tenant, in.Order.Location, names, "/carrier", in.Connection)
+	asked, err := s.carriersFor(ctx, in.Tenant, in.Order, names, "/carrier", in.Connection)
 	if err != nil {
 		return Offers{}, err
 	}
@@ -170,7 +170,7 @@ type decision struct {
 func (s *Service) decide(
 	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, parcel carrier.OneParcel,
 ) (decision, error) {
-	asked, err := s.carriersFor(ctx, t, wanted.Order.Location, nil, "", "")
+	asked, err := s.carriersFor(ctx, t, wanted.Order, nil, "", "")
 	if err != nil {
 		return decision{input: wanted}, err
 	}

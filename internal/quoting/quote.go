@@ -40,7 +40,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 		assumed = order.AssumeDestination()
 	}
 
-	carriers, err := s.carriersFor(ctx, in.Tenant, order.Location, in.Carriers, "/carriers/%d", in.Connection)
+	carriers, err := s.carriersFor(ctx, in.Tenant, order, in.Carriers, "/carriers/%d", in.Connection)
 	if err != nil {
 		return Quotes{}, err
 	}
@@ -105,9 +105,10 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 }
 
 // carriersFor returns the account's carriers that a request allows: the named
-// connection, the named carriers, or all of those that are used from the location.
-// The pointer is where the client wrote the i-th name.
-func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, from ship.OrderLocation, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+// connection, the named carriers, or all of those that are used from the order's
+// location and take parcels there. The pointer is where the client wrote the i-th
+// name.
+func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, order ship.Order, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
 	connected, err := s.accounts.List(ctx, t)
 	if err != nil {
 		return nil, err
@@ -122,9 +123,15 @@ func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, from ship.Orde
 			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
 		}
 	}
+	from := order.Location
 	connected, err = usedFrom(connected, from, connection)
-	if err != nil || len(names) == 0 {
-		return connected, err
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0 && connection == "":
+		return takingFrom(connected, order.Origin.Country), nil
+	case len(names) == 0:
+		return connected, nil
 	}
 
 	var chosen []*carrier.Carrier

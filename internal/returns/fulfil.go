@@ -30,6 +30,9 @@ func (s *Service) Fulfil(ctx context.Context, t ship.Tenant, id ship.ReturnReque
 	if err != nil {
 		return 0, err
 	}
+	if request.State == ship.ReturnDenied {
+		return s.sendDenial(ctx, request)
+	}
 	if request.State != ship.ReturnApproved {
 		return 0, nil
 	}
@@ -128,7 +131,11 @@ func (s *Service) notBought(ctx context.Context, request ship.ReturnRequest, fai
 	}
 
 	code, message := explain(failure)
-	return Bought{}, s.Store.FailReturn(ctx, request, code, message)
+	err = s.Store.FailReturn(ctx, request, code, message)
+	if err == nil {
+		s.Observe(ship.ReturnFailed)
+	}
+	return Bought{}, err
 }
 
 // explain returns the code and the words of a failure. A carrier's own words follow
@@ -158,20 +165,66 @@ func explain(failure error) (code, message string) {
 // the mail and its record sends it again.
 func (s *Service) send(ctx context.Context, request ship.ReturnRequest) (time.Duration, error) {
 	if s.Mail == nil || request.Email == "" {
-		return 0, s.Store.FinishReturn(ctx, request, false)
+		return 0, s.finish(ctx, request, false)
 	}
 
 	err := s.mail(ctx, request)
 	switch {
 	case err == nil:
-		return 0, s.Store.FinishReturn(ctx, request, true)
+		return 0, s.finish(ctx, request, true)
 	case ship.KindOf(err) == ship.Gone || ship.KindOf(err) == ship.NotFound:
-		return 0, s.Store.FinishReturn(ctx, request, false) // the label was voided or erased meanwhile
+		return 0, s.finish(ctx, request, false) // the label was voided or erased meanwhile
 	case s.now().After(request.BoughtAt.Add(mailingEnds)):
 		s.Log.WarnContext(ctx, "return label not mailed", "request", request.ID, "error", err)
-		return 0, s.Store.FinishReturn(ctx, request, false)
+		return 0, s.finish(ctx, request, false)
 	}
 	return tryAgain, fmt.Errorf("mail the label of %s: %w", request.ID, err)
+}
+
+// finish ends a request whose label the recipient has.
+func (s *Service) finish(ctx context.Context, request ship.ReturnRequest, mailed bool) error {
+	err := s.Store.FinishReturn(ctx, request, mailed)
+	if err == nil {
+		s.Observe(ship.ReturnLabelSent)
+	}
+	return err
+}
+
+// sendDenial tells the recipient that the request was denied, if there is a mail
+// server and an address. The tracking page says so in any case. A process that dies
+// between the mail and its record sends it again.
+func (s *Service) sendDenial(ctx context.Context, request ship.ReturnRequest) (time.Duration, error) {
+	isOld := s.now().After(request.DecidedAt.Add(mailingEnds))
+	if s.Mail == nil || request.Email == "" || !request.MailedAt.IsZero() || isOld {
+		return 0, nil
+	}
+
+	if err := s.mailDenial(ctx, request); err != nil {
+		return tryAgain, fmt.Errorf("mail the denial of %s: %w", request.ID, err)
+	}
+	err := s.Store.RecordDenialMail(ctx, request)
+	if ship.KindOf(err) == ship.Conflict {
+		return 0, nil // it was approved after all
+	}
+	return 0, err
+}
+
+func (s *Service) mailDenial(ctx context.Context, request ship.ReturnRequest) error {
+	shipment, err := s.Store.Shipment(ctx, request.Tenant, request.Shipment)
+	if err != nil {
+		return err
+	}
+	page, err := s.PageURL(ctx, shipment)
+	if err != nil {
+		return err
+	}
+	sender, err := s.Sender(ctx, request.Tenant.Account)
+	if err != nil {
+		return err
+	}
+
+	subject, text := denial(request.Language, sender, request.Denial, page)
+	return s.Mail(ctx, []string{request.Email}, subject, text)
 }
 
 // mail sends the link to the label.

@@ -78,19 +78,102 @@ O link é válido até {day}. Depois encontra a etiqueta na página de rastreio:
 `},
 }
 
+// denials are the mail about a return that was denied, in the same languages.
+// "{reason}" is what the account wrote to the recipient.
+var denials = map[string]letterText{
+	"en": {"Your return to {sender}", `{sender} has not approved your return. The reason:
+
+{reason}
+
+The tracking page of your parcel:
+
+{page}
+`},
+	"de": {"Ihre Rücksendung an {sender}", `{sender} hat Ihre Rücksendung nicht genehmigt. Der Grund:
+
+{reason}
+
+Die Seite der Sendungsverfolgung:
+
+{page}
+`},
+	"fr": {"Votre retour à {sender}", `{sender} n'a pas accepté votre retour. La raison :
+
+{reason}
+
+La page de suivi de votre colis :
+
+{page}
+`},
+	"es": {"Su devolución a {sender}", `{sender} no ha aprobado su devolución. El motivo:
+
+{reason}
+
+La página de seguimiento de su paquete:
+
+{page}
+`},
+	"it": {"Il suo reso a {sender}", `{sender} non ha approvato il suo reso. Il motivo:
+
+{reason}
+
+La pagina di tracciamento del pacco:
+
+{page}
+`},
+	"nl": {"Uw retour naar {sender}", `{sender} heeft uw retour niet goedgekeurd. De reden:
+
+{reason}
+
+De trackingpagina van uw pakket:
+
+{page}
+`},
+	"pl": {"Zwrot do {sender}", `{sender} nie zatwierdził zwrotu. Powód:
+
+{reason}
+
+Strona śledzenia paczki:
+
+{page}
+`},
+	"pt": {"A sua devolução a {sender}", `{sender} não aprovou a sua devolução. O motivo:
+
+{reason}
+
+A página de rastreio da sua encomenda:
+
+{page}
+`},
+}
+
 // letter returns the mail with the label's link.
 func letter(language, sender, link, page string, until time.Time) (subject, text string) {
-	base, _, _ := strings.Cut(language, "-")
-	chosen, ok := letters[base]
-	if !ok {
-		chosen = letters["en"]
-	}
-
-	fields := strings.NewReplacer(
+	return write(letters, language,
 		"{sender}", sender,
 		"{link}", link,
 		"{page}", page,
 		"{day}", until.UTC().Format(time.DateOnly),
 	)
-	return fields.Replace(chosen.Subject), fields.Replace(chosen.Body)
+}
+
+// denial returns the mail about a return that was denied.
+func denial(language, sender, reason, page string) (subject, text string) {
+	return write(denials, language,
+		"{sender}", sender,
+		"{reason}", reason,
+		"{page}", page,
+	)
+}
+
+// write fills in the text of a language. What is filled in is not searched for
+// further fields.
+func write(texts map[string]letterText, language string, fields ...string) (subject, text string) {
+	base, _, _ := strings.Cut(language, "-")
+	chosen, ok := texts[base]
+	if !ok {
+		chosen = texts["en"]
+	}
+	filled := strings.NewReplacer(fields...)
+	return filled.Replace(chosen.Subject), filled.Replace(chosen.Body)
 }

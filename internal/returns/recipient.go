@@ -142,6 +142,9 @@ func (s *Service) Ask(ctx context.Context, in Ask) (ship.ReturnRequest, error) {
 		request.DecidedAt = s.now()
 	}
 	added, err := s.Store.AddReturnRequest(ctx, request, fulfilment(request.Tenant, request.ID))
+	if err == nil && added {
+		s.Observe(request.State)
+	}
 	if err != nil || added {
 		return request, err
 	}

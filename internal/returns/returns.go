@@ -38,6 +38,9 @@ type Config struct {
 
 	// Mail sends a text; nil without a mail server.
 	Mail func(ctx context.Context, to []string, subject, text string) error
+
+	// Observe is called when a request gets into a state; nil calls nobody.
+	Observe func(ship.ReturnState)
 }
 
 // A Purchase is a return that is to be bought.
@@ -65,7 +68,12 @@ type Service struct {
 }
 
 // New returns a service.
-func New(c Config) *Service { return &Service{Config: c, now: time.Now} }
+func New(c Config) *Service {
+	if c.Observe == nil {
+		c.Observe = func(ship.ReturnState) {}
+	}
+	return &Service{Config: c, now: time.Now}
+}
 
 // Mails reports whether labels are mailed.
 func (s *Service) Mails() bool { return s.Mail != nil }
@@ -124,7 +132,7 @@ func (s *Service) Deny(ctx context.Context, t ship.Tenant, id ship.ReturnRequest
 	if err != nil {
 		return ship.ReturnRequest{}, err
 	}
-	return s.decided(ctx, t, id, s.Store.DenyReturn(ctx, t, id, denial), "denied")
+	return s.decided(ctx, t, id, s.Store.DenyReturn(ctx, t, id, denial, fulfilment(t, id)), "denied")
 }
 
 // decided returns the request after a decision, or why it could not be made.
@@ -133,6 +141,9 @@ func (s *Service) decided(ctx context.Context, t ship.Tenant, id ship.ReturnRequ
 		return ship.ReturnRequest{}, decision
 	}
 	request, err := s.Request(ctx, t, id)
+	if err == nil && decision == nil {
+		s.Observe(request.State)
+	}
 	if err != nil || decision == nil {
 		return request, err
 	}
@@ -140,7 +151,8 @@ func (s *Service) decided(ctx context.Context, t ship.Tenant, id ship.ReturnRequ
 		"a return request with the status %s cannot be %s", request.State, verb)
 }
 
-// fulfilment is the job that buys and sends the label of a request.
+// fulfilment is the job that buys and sends the label of a request, or mails that it
+// was denied.
 func fulfilment(t ship.Tenant, id ship.ReturnRequestID) job.FulfilReturn {
 	return job.FulfilReturn{Account: t.Account, Livemode: t.Livemode, Request: id}
 }

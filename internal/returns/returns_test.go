@@ -235,6 +235,16 @@ func TestAPersonDecides(t *testing.T) {
 		t.Fatal(denied, err)
 	}
 
+	// The recipient is told once.
+	for range 2 {
+		if again, err := b.Fulfil(t.Context(), b.tenant, request.ID); err != nil || again != 0 {
+			t.Fatal(again, err)
+		}
+	}
+	if len(b.mails) != 1 || !strings.Contains(b.mails[0], "It was worn.") || b.state(request.ID).MailedAt.IsZero() {
+		t.Errorf("mails of the denial: %q", b.mails)
+	}
+
 	// Somebody changes their mind, and nobody can after the label is sent.
 	if _, err := b.Approve(t.Context(), b.tenant, request.ID, ship.Spender{}); err != nil {
 		t.Fatal(err)

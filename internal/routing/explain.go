@@ -19,11 +19,12 @@ import (
 func unknownName(name string) (detail, suggestion string) {
 	group, rest, _ := cutName(name)
 	members := groups[group]
+	missing := "there is no " + clip(name)
 	switch {
 	case len(members) > 0 && rest == "":
 		return group + " is a group of variables, such as " + members[0], members[0]
 	case len(members) > 0:
-		return "there is no " + name, nearestMember(group, rest)
+		return missing, nearestMember(group, rest)
 	}
 
 	// A name without its group, such as country, is the first variable whose
@@ -38,13 +39,22 @@ func unknownName(name string) (detail, suggestion string) {
 		}
 	}
 	if nearest := cmp.Or(ship.Nearest(name, names), samePart); nearest != "" {
-		return "there is no " + name, nearest
+		return missing, nearest
 	}
 
-	if rest == "" {
-		return "there is no " + name + "; text must be in quotes", quote(name)
+	if rest == "" && clip(name) == name {
+		return missing + "; text must be in quotes", quote(name)
 	}
-	return "there is no " + name, ""
+	return missing, ""
+}
+
+// clip shortens a name that nobody can have meant: messages are for people.
+func clip(name string) string {
+	const longest = 80
+	if letters := []rune(name); len(letters) > longest {
+		return string(letters[:longest]) + "..."
+	}
+	return name
 }
 
 // nearestMember returns the variable of the group that is most likely meant.
@@ -64,7 +74,7 @@ func unknownFunction(name string, args int) (detail, suggestion string) {
 	if slices.Contains(loops, name) && args != 2 {
 		return name + " needs a loop variable and a condition", fmt.Sprintf("quotes.%s(q, q.amount > 10)", name)
 	}
-	return "there is no function " + name, ship.Nearest(name, slices.Concat(functions, loops))
+	return "there is no function " + clip(name), ship.Nearest(name, slices.Concat(functions, loops))
 }
 
 var (
@@ -87,7 +97,7 @@ func explainTypes(tree *ast.AST, errs []*common.Error) *problem {
 	} else if match := mismatch.FindStringSubmatch(message); match != nil {
 		found.detail = plainType(match[1]) + " is expected here, but this is " + plainType(match[2])
 	} else if match := noField.FindStringSubmatch(message); match != nil {
-		found.detail = "an offer has no " + match[1]
+		found.detail = "an offer has no " + clip(match[1])
 		found.suggestion = ship.Nearest(match[1], fieldNames())
 	} else if match := noSelect.FindStringSubmatch(message); match != nil {
 		found.detail = plainType(match[1]) + " has no fields"

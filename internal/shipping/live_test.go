@@ -29,11 +29,14 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// standIns are the emulators, with what they let in.
-var standIns = map[string]struct {
+// A standIn is an emulator, with what it lets in.
+type standIn struct {
 	open  func(*emulator.Ledger) *emulator.Server
 	given carrier.Credentials
-}{
+}
+
+// standIns are those of carriers that quote.
+var standIns = map[string]standIn{
 	"ups":         {ups.New, carrier.Credentials{"client_id": ups.ClientID, "client_secret": ups.ClientSecret, "account_number": ups.Account}},
 	"usps":        {usps.New, carrier.Credentials{"client_id": usps.ClientID, "client_secret": usps.ClientSecret, "crid": usps.CRID, "mid": usps.MID, "manifest_mid": usps.ManifestMID, "account_number": usps.Account}},
 	"fedex":       {fedex.New, carrier.Credentials{"client_id": fedex.ClientID, "client_secret": fedex.ClientSecret, "account_number": fedex.Account, "track_client_id": fedex.TrackClientID, "track_client_secret": fedex.TrackClientSecret}},
@@ -66,7 +69,11 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 	if err != nil {
 		t.Fatal(err)
 	}
-	stand := standIns[name].open(ledger)
+	played, quotesPrices := standIns[name]
+	if !quotesPrices {
+		played = unpricedStandIns[name]
+	}
+	stand := played.open(ledger)
 	server := httptest.NewServer(stand)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
@@ -78,7 +85,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		t.Fatal(err)
 	}
 	c, err := carrier.Open(spec, carrier.Opening{
-		Credentials: standIns[name].given, BaseURL: server.URL + path.Path, Live: true, Via: carrierkit.NewTraffic(carrierkit.TrafficOptions{}).Doer(spec, "c"),
+		Credentials: played.given, BaseURL: server.URL + path.Path, Live: true, Via: carrierkit.NewTraffic(carrierkit.TrafficOptions{}).Doer(spec, "c"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -69,6 +69,7 @@ type CarrierInfo struct {
 	Name, Title string
 	Services    []carrier.Service
 	Packagings  []carrier.Packaging
+	Origins     []string // the countries that it takes parcels from; empty for all
 	Abilities   []string
 	Addresses   carrier.AddressCoverage // where it checks addresses
 	Simulated   bool
@@ -101,6 +102,7 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 				Title:      spec.Title,
 				Services:   spec.Services,
 				Packagings: spec.Packagings,
+				Origins:    spec.Origins,
 				Abilities:  c.Abilities(),
 				Addresses:  spec.AddressCoverage,
 				Simulated:  c.Simulated(),

@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -277,6 +278,31 @@ func (r *run) read(purchase.Act) purchase.Report {
 
 // answer is what the client hears of a run.
 func (r *run) answer(v purchase.Verdict) (Bought, error) {
+	bought, err := r.answerTo(v)
+	return bought, r.unsettled(err)
+}
+
+// unsettled is the error of a purchase that is written down, and whose outcome the
+// database did not take: somebody goes on with it later. "Unavailable" would say
+// that nothing was done.
+func (r *run) unsettled(err error) error {
+	isWritten := false
+	for _, attempt := range r.attempts {
+		isWritten = isWritten || attempt.isRecorded
+	}
+	failure, ok := errors.AsType[*ship.Error](err)
+	if !ok || !isWritten || failure.Kind != ship.Unavailable || failure.Code != "" {
+		return err
+	}
+	return &ship.Error{
+		Kind:       ship.Uncertain,
+		Message:    "the purchase is written down, but the database does not respond; send the same request again with the same Idempotency-Key",
+		RetryAfter: failure.RetryAfter,
+		Err:        err,
+	}
+}
+
+func (r *run) answerTo(v purchase.Verdict) (Bought, error) {
 	switch v.Kind {
 	case purchase.Bought:
 		return Bought{Shipment: r.present.AsCreated()}, nil

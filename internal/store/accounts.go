@@ -13,7 +13,7 @@ import (
 
 // Accounts and the shards that new ones get.
 
-const sqlShards = `SELECT s.shard FROM shards s JOIN instance i ON i.cell = s.cell`
+const sqlShards = `SELECT s.shard FROM shards s JOIN instance i ON i.cell = s.cell WHERE s.moving_to IS NULL`
 
 // NewShard picks a shard of this cell for a new account.
 func (s *Store) NewShard(ctx context.Context) (ship.Shard, error) {

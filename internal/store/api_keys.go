@@ -22,7 +22,8 @@ type KeyRow struct {
 	Name       string
 	Scopes     []string
 	Networks   []netip.Prefix
-	DailyLimit ship.Money // zero for none
+	DailyLimit ship.Money    // zero for none
+	Person     ship.PersonID // whose terminal has the key; empty for a program's
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
 	RevokedAt  time.Time
@@ -30,9 +31,9 @@ type KeyRow struct {
 
 const sqlAddKey = `
 INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at,
-  daily_limit_minor, daily_limit_currency)
+  daily_limit_minor, daily_limit_currency, person_id)
 VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires,
-  nullif(@limit::bigint, 0), @currency)`
+  nullif(@limit::bigint, 0), @currency, @person)`
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
@@ -45,6 +46,7 @@ func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 		"expires":  nullTime(k.ExpiresAt),
 		"limit":    k.DailyLimit.Minor,
 		"currency": null(k.DailyLimit.Currency),
+		"person":   null(k.Person),
 	})
 
 	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, args)
@@ -172,6 +174,16 @@ func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
 		return fmt.Errorf("revoke key: %w", err)
 	}
 	return nil
+}
+
+const sqlRevokeKeysOf = `
+UPDATE api_keys SET revoked_at = now()
+WHERE account_id = @account AND person_id = @person AND revoked_at IS NULL`
+
+// RevokeKeysOf ends the keys that a person's terminals have in the account.
+func (s *Store) RevokeKeysOf(ctx context.Context, account ship.AccountID, person ship.PersonID) error {
+	_, err := s.run(ctx, sqlRevokeKeysOf, memberArgs(account, person))
+	return err
 }
 
 // sqlTouchKeys moves times forward only: another copy of the program may have

@@ -275,7 +275,7 @@ const sqlPruneAudit = `SELECT prune_audit_log($1)`
 // returns how many; what is left can still be verified. It connects to url, which
 // must be that of the tables' owner: the login that serves cannot delete entries.
 func PruneAudit(ctx context.Context, url string, before time.Time) (int64, error) {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return 0, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}

@@ -167,6 +167,10 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillHandover(t, f, tenant, sh)
 	fillBulkWork(t, f, tenant, sh)
 	fillReturns(t, f, tenant, sh)
+	object := store.CompatObject{ID: ship.NewRawID(7, now()), Kind: "address", Reference: "r", Body: []byte("{}"), ExpiresAt: now()}
+	if err := f.AddCompatObjects(ctx, tenant, object); err != nil {
+		t.Fatal(err)
+	}
 
 	// Entries of the audit log are pending until they are chained.
 	for _, sql := range []string{
@@ -213,6 +217,10 @@ func fillHandover(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	manifest.Order = ship.ManifestOrder{ShipDate: ship.DateOf(now()), Labels: []ship.ManifestLabel{{Shipment: sh.ID}}}
 	manifest, err := f.AddManifest(t.Context(), manifest)
 	if err != nil {
+		t.Fatal(err)
+	}
+	submission := store.DocumentSubmission{ID: ship.NewRawID(7, now()), Carrier: "ups"}
+	if _, err := f.AddUpload(t.Context(), tenant, sh.ID, ship.Document{Type: "other", Format: "pdf", Data: []byte("%PDF")}, &submission); err != nil {
 		t.Fatal(err)
 	}
 	form := ship.ManifestClosing{Documents: []ship.Document{{Type: "scan_form", Format: "pdf", Data: []byte("%PDF")}}}

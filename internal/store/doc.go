@@ -4,14 +4,17 @@
 // A statement is a constant whose name begins with sql, above the method that runs
 // it. The files are named after what their statements are about:
 //
-//   - The database: store.go (Open, transactions, errors), query.go (how
+//   - The database: store.go (Open, transactions, errors), connect.go (which server), silence_linux.go and silence_other.go
+//     (when a server is given up), query.go (how
 //     statements run), named_args.go, arrays.go, ids.go, subjects.go and nulls.go
-//     (how values are passed and read), migrate.go, logins.go, partitions.go,
+//     (how values are passed and read), migrate.go, logins.go, partitions.go, archive.go,
 //     instance.go, inspection.go, vitals.go and invariants.go (diagnostics),
-//     jobs.go (the queue).
+//     jobs.go (the queue),
+//     cells.go (which database holds which accounts), moves.go and moves_copy.go (how
+//     they move between databases).
 //   - Accounts and people: accounts.go, account_logos.go, locations.go, api_keys.go,
 //     connections.go, carrier_plugins.go, sealed_secrets.go, members.go, people.go, invitations.go,
-//     passkeys.go, sessions.go, sign_in_policies.go, sign_in_ceremonies.go,
+//     passkeys.go, sessions.go, device_sign_ins.go (of terminals), sign_in_policies.go, sign_in_ceremonies.go,
 //     sign_in_throttles.go, audit.go, audited_changes.go, audit_chain.go and
 //     audit_verify.go.
 //   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
@@ -26,7 +29,8 @@
 //     API), boxes.go, routing_rules.go, rate_sheets.go, transit_times.go.
 //   - Bulk work: bulk_actions.go (actions on many shipments and their rows),
 //     saved_views.go, column_mappings.go.
-//   - The hand-over: pickups.go, manifests.go, effects.go (how far they are).
+//   - The hand-over: pickups.go, manifests.go, document_submissions.go, effects.go (how far they are).
+//   - Clients of another API: compat_objects.go.
 //   - Tracking: tracking_states.go, grouped_lookups.go (many in one statement),
 //     tracking_changes.go, tracking_numbers.go, tracking_codes.go, trackers.go,
 //     sandbox_polls.go, carrier_polls.go, carrier_pushes.go.

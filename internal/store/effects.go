@@ -10,10 +10,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// What pickups and manifests have in common: how far they are. The guards of
+// What pickups, manifests and documents have in common: how far they are. The guards of
 // these statements are those that package effect relies on.
 
-// An EffectState is how far a pickup or manifest is, as package effect needs it.
+// An EffectState is how far a pickup, manifest or document is, as package effect needs it.
 type EffectState struct {
 	State     effect.State
 	Attempt   int
@@ -79,7 +79,7 @@ func (s *Store) guarded(ctx context.Context, t ship.Tenant, sql string, args pgx
 	return err
 }
 
-// A Resolution is what a person found out about a pickup or manifest that needs
+// A Resolution is what a person found out about a pickup, manifest or document that needs
 // review.
 type Resolution struct {
 	To      effect.State // effect.Succeeded or effect.Failed
@@ -107,7 +107,7 @@ func (r Resolution) args(t ship.Tenant, id any) pgx.NamedArgs {
 	})
 }
 
-// An OpenEffect is a pickup or manifest that waits for an outcome.
+// An OpenEffect is a pickup, manifest or document that waits for an outcome.
 type OpenEffect[ID any] struct {
 	Tenant ship.Tenant
 	ID     ID

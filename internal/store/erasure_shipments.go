@@ -191,6 +191,9 @@ WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shi
 UPDATE bulk_action_rows SET error_message = NULL
 WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[]) AND error_message IS NOT NULL`
 
+	sqlEraseSubmissions = `
+DELETE FROM document_submissions WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[])`
+
 	sqlEraseScans = `
 UPDATE tracking_events t SET
   raw = NULL,
@@ -265,6 +268,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 		{"documents", sqlEraseDocuments, args},
 		{"purchase_attempts", sqlEraseAttempts, args},
 		{"bulk_action_rows", sqlEraseBulkRows, args},
+		{"document_submissions", sqlEraseSubmissions, args},
 		{"tracking_events", sqlEraseScans, args},
 		{"orphaned_labels", sqlEraseOrphans, args},
 		{"carrier_exchanges", sqlEraseExchanges, args},

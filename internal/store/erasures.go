@@ -206,6 +206,7 @@ var erasureSteps = []erasureStep{
 	{"settle", awaitWriters},
 	{"batch_rows", eraseBatchRows},
 	{"return_requests", returnTexts.erase},
+	{"compat_objects", compatTexts.erase},
 	{"events", eraseEvents},
 	{"carrier_exchanges", eraseExchanges},
 	{"webhook_attempts", webhookAttemptTexts.erase},

@@ -123,7 +123,7 @@ ORDER BY account_id, livemode, id LIMIT $4`
 
 const sqlWholeLogEnd = `
 SELECT txid::text, id FROM events
-WHERE txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE txid < log_horizon()
 ORDER BY txid DESC, id DESC LIMIT 1`
 
 // catchUp takes the next older shipments.
@@ -159,7 +159,7 @@ const sqlRollUpHeads = `
 SELECT e.txid::text, e.id, e.account_id, e.livemode, e.subject_id, e.is_tracker,
   e.kind NOT IN ('shipment.created', 'label.generated')
 FROM events e
-WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < log_horizon()
 ORDER BY e.txid, e.id LIMIT $3`
 
 // follow takes the next events of the log, and what changed without one.
@@ -241,7 +241,7 @@ func (p *rollUp) save(ctx context.Context, tx pgx.Tx) error {
 // Recount deletes all facts and counts, so that they are made again from the
 // shipments. It runs as the database's owner.
 func Recount(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

@@ -136,7 +136,7 @@ func (s *Store) insertTogether(ctx context.Context, list []*insertion) []error {
 		if n < 0 {
 			n = len(sorted)
 		}
-		b.setTenantAndPlan(sorted[0].tenant)
+		s.setTenantAndPlan(b, sorted[0].tenant)
 		queueInsertions(b, sorted[:n], sorted[0].statement.many, arraysOf(sorted[:n]))
 		sorted = sorted[n:]
 	}

@@ -108,6 +108,9 @@ func (s *Store) lookUpRange(ctx context.Context, l *lookup, lowest, below ship.R
 
 const sqlSetTenants = `SELECT set_config('waybill.live_accounts', $1, true), set_config('waybill.test_accounts', $2, true)`
 
+// sqlEnterTenants is sqlSetTenants in a cell among others.
+const sqlEnterTenants = sqlSetTenants + `, enter_shards($3)`
+
 // lookupNumbers are the numbers of a group, in its order.
 const lookupNumbers = `unnest($1::uuid[], $2::boolean[], $3::text[]) WITH ORDINALITY AS k (account_id, livemode, number, position)`
 
@@ -158,7 +161,11 @@ func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) []error {
 	var parcel trackingStateReader
 	var scan scanRow
 	batch := &pgx.Batch{}
-	batch.Queue(sqlSetTenants, accountsOf(list, true), accountsOf(list, false))
+	if s.cell == "" {
+		batch.Queue(sqlSetTenants, accountsOf(list, true), accountsOf(list, false))
+	} else {
+		batch.Queue(sqlEnterTenants, accountsOf(list, true), accountsOf(list, false), shardsOf(list))
+	}
 	batch.Queue(sqlFindMany, accounts, livemodes, numbers, lowest, below).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, parcel.targets(&position, &hasOlder), func() error {
 			l := list[position-1]
@@ -181,6 +188,16 @@ func (s *Store) lookUpTogether(ctx context.Context, list []*lookup) []error {
 		return slices.Repeat([]error{coalesce.ErrAlone}, n)
 	}
 	return make([]error, n)
+}
+
+// shardsOf returns the shards of the look-ups.
+func shardsOf(list []*lookup) []int32 {
+	shards := make([]int32, len(list))
+	for i, l := range list {
+		shards[i] = int32(l.tenant.Shard())
+	}
+	slices.Sort(shards)
+	return slices.Compact(shards)
 }
 
 // accountsOf returns the accounts of the look-ups in one mode, as the policy of

@@ -87,7 +87,7 @@ func (s *Store) settleTogether(ctx context.Context, list []*settling) []error {
 	for _, w := range sorted {
 		w.isGrouped = true
 		w.isRefused = false
-		b.setTenantAndPlan(w.tenant)
+		s.setTenantAndPlan(b, w.tenant)
 		w.queue(b)
 	}
 	return groupErrors(s.sendGroup(ctx, b), list, func(w *settling) bool { return w.isRefused })

@@ -24,6 +24,9 @@ type Inspection struct {
 	Old               bool          // created before v0.1.0, and cannot be migrated
 	Queue             int           // the same of the queue's tables
 	QueueWanted       int
+	Servers           int      // that the address lists
+	Standbys          int      // that follow the primary
+	Synchronous       bool     // a commit waits for a standby
 	Login             Login    // that the address has
 	MissingRoles      []string // that are not there, or that the login may not take
 	Unfenced          []string // tables of tenants without forced row-level security
@@ -98,7 +101,9 @@ func InspectSchema(ctx context.Context, url string) (Inspection, error) {
 
 const sqlServer = `
 SELECT current_setting('server_version_num')::int, clock_timestamp(),
-  to_regclass('goose_db_version') IS NOT NULL, to_regclass('river_migration') IS NOT NULL`
+  to_regclass('goose_db_version') IS NOT NULL, to_regclass('river_migration') IS NOT NULL,
+  (SELECT count(*)::int FROM pg_stat_replication WHERE pid IS NOT NULL),
+  current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')`
 
 // inspectSchema connects to the database and finds out what it was migrated to.
 func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, error) {
@@ -107,11 +112,12 @@ func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, erro
 		return nil, i, err
 	}
 
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return nil, i, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}
 	registerIDs(conn.TypeMap())
+	i.Servers = len(servers(conn.Config()))
 	if err := i.readVersions(ctx, conn); err != nil {
 		_ = conn.Close(ctx)
 		return nil, i, fmt.Errorf("inspect the database: %w", explain(err))
@@ -125,7 +131,7 @@ func (i *Inspection) readVersions(ctx context.Context, conn *pgx.Conn) error {
 	var clock time.Time
 	var hasTables, hasQueue bool
 	before := time.Now()
-	if err := conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &hasTables, &hasQueue); err != nil {
+	if err := conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &hasTables, &hasQueue, &i.Standbys, &i.Synchronous); err != nil {
 		return err
 	}
 

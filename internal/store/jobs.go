@@ -18,7 +18,7 @@ const (
 	QueueWebhooks = "webhooks"
 	QueuePrivacy  = "privacy"
 	QueueBatches  = "batches"
-	QueueHandover = "handover" // pickups and manifests; copies of v0.1.0 do not work on it
+	QueueHandover = "handover" // pickups, manifests and documents; copies of v0.1.0 do not work on it
 	QueueReturns  = "returns"  // returns that recipients asked for; likewise
 )
 

@@ -31,7 +31,7 @@ type LogEvent struct {
 // planner cannot see its value: while a long transaction holds it below all that
 // the statistics know, the planner would expect no row, and might keep a plan
 // that reads the log of all tenants.
-const horizon = `(SELECT pg_snapshot_xmin(pg_current_snapshot()))`
+const horizon = `(SELECT log_horizon())`
 
 const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject_id, e.is_tracker, e.kind::text,
   e.sequence, e.late, e.body_version, e.snapshot,
@@ -53,7 +53,7 @@ WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8
 ORDER BY e.txid, e.id LIMIT $6`
 
 // sqlHorizon reports whether a position is one that this log can have given.
-const sqlHorizon = `SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot()), now()`
+const sqlHorizon = `SELECT $1::text::xid8 < log_horizon(), now()`
 
 // sqlLogEnd finds the last event after a position, of whatever kind.
 const sqlLogEnd = `
@@ -181,7 +181,7 @@ type LogHead struct {
 const sqlLogHeads = `
 SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text
 FROM events e
-WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < log_horizon()
 ORDER BY e.txid, e.id LIMIT $3`
 
 // LogHeads reads the log of all tenants behind a position, in order. Fewer

@@ -84,7 +84,7 @@ ORDER BY 1`
 // ServingLogins returns the logins of the server that can serve a migrated database
 // without owning its tables.
 func ServingLogins(ctx context.Context, url string) ([]string, error) {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return nil, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}
@@ -115,7 +115,7 @@ SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1),
 //
 // The login inherits nothing: what it can do is what the three roles can that it takes.
 func CreateServingLogin(ctx context.Context, url, name string) (string, error) {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return "", ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}

@@ -180,7 +180,7 @@ func TestTheServingLoginMaintainsPartitions(t *testing.T) {
 		t.Fatalf("partitions %v", list)
 	}
 
-	if err := st.MaintainPartitions(t.Context(), nil); err != nil {
+	if err := st.MaintainPartitions(t.Context(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if list := partitionsOf(t, f.owner, "events"); slices.Contains(list, old) || !slices.Contains(list, tomorrow) {

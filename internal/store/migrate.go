@@ -37,6 +37,7 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("database address: %w", err)
 	}
 	cfg.MaxConns = 4
+	usePrimary(cfg.ConnConfig)
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sqlLimitLockWait)
 		return err
@@ -105,6 +106,9 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	if _, err := pool.Exec(ctx, sqlMakePartitions, time.Now()); err != nil {
 		return fmt.Errorf("create partitions: %w", err)
+	}
+	if _, err := pool.Exec(ctx, sqlFenceNewTables); err != nil {
+		return fmt.Errorf("fence the cell: %w", err)
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -66,8 +64,10 @@ const (
 )
 
 // MaintainPartitions makes the partitions that the near future needs and drops those
-// past their retention: the default, unless other has another.
-func (s *Store) MaintainPartitions(ctx context.Context, other Retention) error {
+// past their retention: the default, unless other has another. One of an archived
+// table is dropped only if isKept says that it is in the archive; nil means that
+// there is no archive.
+func (s *Store) MaintainPartitions(ctx context.Context, other Retention, isKept func(Partition) bool) error {
 	if _, err := s.sys.Exec(ctx, sqlCreateDuePartitions); err != nil {
 		return fmt.Errorf("create partitions: %w", explain(err))
 	}
@@ -75,6 +75,9 @@ func (s *Store) MaintainPartitions(ctx context.Context, other Retention) error {
 	keep := other.merge()
 	for _, table := range slices.Sorted(maps.Keys(keep)) {
 		err := dropPartitions(func() (*string, error) {
+			if isKept != nil && IsArchived(table) {
+				return s.dropKept(ctx, table, keep[table], isKept)
+			}
 			var dropped *string
 			err := s.sys.QueryRow(ctx, sqlDropExpiredPartition, table, keep[table]).Scan(&dropped)
 			return dropped, explain(err)
@@ -86,6 +89,24 @@ func (s *Store) MaintainPartitions(ctx context.Context, other Retention) error {
 	return nil
 }
 
+// dropKept drops the oldest partition past its retention if it is in the archive.
+// The archive is asked first: the drop locks the table.
+func (s *Store) dropKept(ctx context.Context, table string, keep time.Duration, isKept func(Partition) bool) (dropped *string, err error) {
+	expired, err := s.expiredPartitions(ctx, table, keep)
+	if err != nil || len(expired) == 0 || !isKept(expired[0]) {
+		return nil, err
+	}
+
+	err = s.InSystemTx(ctx, func(tx *Store) error {
+		err := tx.tx.QueryRow(ctx, sqlDropExpiredPartition, table, keep).Scan(&dropped)
+		if err == nil && dropped != nil && *dropped != expired[0].Name {
+			err = ship.Errorf(ship.Conflict, "%s is not the partition that was archived", *dropped)
+		}
+		return err
+	})
+	return dropped, err
+}
+
 const (
 	sqlMakePartitions = `SELECT make_partitions($1)`
 	sqlDropPartition  = `SELECT drop_partition($1, $2)`
@@ -94,7 +115,7 @@ const (
 // MaintainPartitions does what the method of Store does, for any time: it connects to
 // url, which must be that of the tables' owner.
 func MaintainPartitions(ctx context.Context, url string, now time.Time, other Retention) error {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := connect(ctx, url)
 	if err != nil {
 		return ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}

@@ -21,7 +21,7 @@ type batch struct{ pgx.Batch }
 func (s *Store) newBatch(t ship.Tenant) *batch {
 	b := &batch{}
 	if s.tx == nil {
-		b.Queue(sqlSetTenant, uuidText(t.Account.Raw()), boolText(t.Livemode))
+		s.queueTenant(b, t, sqlSetTenant, sqlEnterTenant)
 	}
 	return b
 }
@@ -34,14 +34,24 @@ func (s *Store) newBatch(t ship.Tenant) *batch {
 func (s *Store) newHotBatch(t ship.Tenant) *batch {
 	b := &batch{}
 	if s.tx == nil {
-		b.setTenantAndPlan(t)
+		s.setTenantAndPlan(b, t)
 	}
 	return b
 }
 
 // setTenantAndPlan queues the settings of the statements after it.
-func (b *batch) setTenantAndPlan(t ship.Tenant) {
-	b.Queue(sqlSetTenantAndPlan, uuidText(t.Account.Raw()), boolText(t.Livemode))
+func (s *Store) setTenantAndPlan(b *batch, t ship.Tenant) {
+	s.queueTenant(b, t, sqlSetTenantAndPlan, sqlEnterTenantAndPlan)
+}
+
+// queueTenant queues the statement that sets the tenant, or the one for a cell
+// among others, which also enters the tenant's shard.
+func (s *Store) queueTenant(b *batch, t ship.Tenant, set, enter string) {
+	if s.cell == "" {
+		b.Queue(set, uuidText(t.Account.Raw()), boolText(t.Livemode))
+		return
+	}
+	b.Queue(enter, uuidText(t.Account.Raw()), boolText(t.Livemode), int32(t.Shard()))
 }
 
 // send runs the batch.
@@ -163,8 +173,13 @@ func selectEach(ctx context.Context, db statements, targets []any, fn func() err
 	return explain(err)
 }
 
-const sqlSetTenantAndPlan = sqlSetTenant + `,
+const planOnce = `,
   set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`
+
+const (
+	sqlSetTenantAndPlan   = sqlSetTenant + planOnce
+	sqlEnterTenantAndPlan = sqlEnterTenant + planOnce
+)
 
 // sqlPlanAnew has the statements after it planned for their own values: on one
 // table that costs little, and they need different indexes. sqlPlanOnce is for

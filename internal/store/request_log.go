@@ -142,6 +142,33 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 	return list, nil
 }
 
+// sqlRequestsAfter reads the primary key from the cursor on.
+const sqlRequestsAfter = `
+SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code
+FROM api_requests
+WHERE account_id = @account AND livemode = @livemode AND id > @after
+  AND (@class = 0 OR response_status >= @class * 100 AND response_status < @class * 100 + 100)
+  AND route <> @except
+ORDER BY id LIMIT @limit`
+
+// RequestsAfter returns the tenant's requests behind an id, oldest first, without
+// their problems and without those of one route.
+func (s *Store) RequestsAfter(ctx context.Context, t ship.Tenant, after ship.RawID, class int, except string, limit int) ([]Request, error) {
+	scan := func(r pgx.CollectableRow) (Request, error) { return scanRequest(r, t) }
+	list, err := queryList(ctx, s, t, scan, sqlRequestsAfter, pgx.NamedArgs{
+		"account":  t.Account,
+		"livemode": t.Livemode,
+		"after":    after,
+		"class":    class,
+		"except":   except,
+		"limit":    limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request log: %w", err)
+	}
+	return list, nil
+}
+
 // scanRequest reads a request of the tenant. Further columns come after the
 // request's.
 func scanRequest(r pgx.CollectableRow, t ship.Tenant, further ...any) (Request, error) {

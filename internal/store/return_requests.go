@@ -212,6 +212,7 @@ UPDATE return_requests SET
   spender_key_id = @key,
   decided_at = now(),
   denial = NULL,
+  mailed_at = NULL,
   error_code = NULL,
   error_message = NULL
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = ANY (@from::text[])`
@@ -240,14 +241,15 @@ UPDATE return_requests SET
   state = 'denied',
   decided_at = now(),
   denial = @denial,
+  mailed_at = NULL,
   error_code = NULL,
   error_message = NULL
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = ANY (@from::text[])`
 
-// DenyReturn denies a request, with the entry of the audit log; ship.Conflict if it
-// is in no state that allows it. The entry does not have the reason, which is
+// DenyReturn denies a request, with the job that mails it and the entry of the audit
+// log; ship.Conflict if it is in no state that allows it. The entry does not have the reason, which is
 // written for a person and may name them.
-func (s *Store) DenyReturn(ctx context.Context, t ship.Tenant, id ship.ReturnRequestID, denial string) error {
+func (s *Store) DenyReturn(ctx context.Context, t ship.Tenant, id ship.ReturnRequestID, denial string, mail Job) error {
 	return s.InTx(ctx, t, func(tx *Store) error {
 		err := tx.guarded(ctx, t, sqlDenyReturn, tenantArgs(t, id, pgx.NamedArgs{
 			"denial": denial,
@@ -256,8 +258,21 @@ func (s *Store) DenyReturn(ctx context.Context, t ship.Tenant, id ship.ReturnReq
 		if err != nil {
 			return err
 		}
+		if err := tx.Enqueue(ctx, mail, 0); err != nil {
+			return err
+		}
 		return tx.AuditChange(ctx, EntryOf(t, "return_request.denied", string(id)))
 	})
+}
+
+const sqlRecordDenialMail = `
+UPDATE return_requests SET mailed_at = now()
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = 'denied' AND approvals = @approvals`
+
+// RecordDenialMail records that the recipient was told; ship.Conflict if the request
+// was approved meanwhile.
+func (s *Store) RecordDenialMail(ctx context.Context, r ship.ReturnRequest) error {
+	return s.guarded(ctx, r.Tenant, sqlRecordDenialMail, tenantArgs(r.Tenant, r.ID, pgx.NamedArgs{"approvals": r.Approvals}))
 }
 
 const sqlRecordReturnLabel = `

@@ -283,11 +283,13 @@ WITH old_sessions AS (
   DELETE FROM sessions WHERE expires_at < @now OR last_seen_at < @idle
 ), old_flows AS (
   DELETE FROM auth_flows WHERE expires_at < @now
+), old_devices AS (
+  DELETE FROM device_sign_ins WHERE expires_at < @now
 )
 DELETE FROM sign_in_throttles WHERE last_attempt_at < @quiet`
 
-// SweepSignIns deletes what is over: sessions, sign-ins that were not completed,
-// and throttles without an attempt since quiet.
+// SweepSignIns deletes what is over: sessions, sign-ins of people and terminals that
+// were not completed, and throttles without an attempt since quiet.
 func (s *Store) SweepSignIns(ctx context.Context, now, idle, quiet time.Time) error {
 	_, err := s.run(ctx, sqlSweepSignIns, pgx.NamedArgs{"now": now, "idle": idle, "quiet": quiet})
 	return err

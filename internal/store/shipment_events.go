@@ -31,13 +31,13 @@ SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = @account AND e.livemode = @livemode
-  AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM transactions))
+  AND e.txid = ANY (ARRAY(SELECT (n | epoch)::text::xid8 FROM transactions, log_epochs() AS epoch))
   AND e.subject_id = @id AND e.id >= @since
 ORDER BY e.sequence DESC LIMIT @limit`
 
 // ShipmentEvents lists the events of a shipment, newest first, as far as they are kept.
-// After the database was restored from a copy of its rows, earlier events are
-// not found.
+// After the database was restored from a copy of its rows, or the account was moved to
+// this cell, earlier events are not found.
 func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
 	args := tenantArgs(t, id, pgx.NamedArgs{"since": ship.RawIDAt(id.Raw().Time()), "limit": limit})
 	list, err := queryList(ctx, s, t, scanLogEvent, sqlShipmentEvents, args)

@@ -126,6 +126,7 @@ const (
 	sqlSweepIdempotencyKeys = `DELETE FROM idempotency_keys WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepManifests       = `DELETE FROM manifest_shipments WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepLabelPrints     = `DELETE FROM label_prints WHERE ` + withinBlocks + ` AND shipment_id < @before`
+	sqlSweepSubmissions     = `DELETE FROM document_submissions WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepReturnRequests  = `DELETE FROM return_requests WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepCarrierPolls    = `DELETE FROM carrier_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 	sqlSweepSandboxPolls    = `DELETE FROM sandbox_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
@@ -139,6 +140,7 @@ var sweptTables = []struct{ name, sql string }{
 	{"sandbox_polls", sqlSweepSandboxPolls},
 	{"manifest_shipments", sqlSweepManifests},
 	{"label_prints", sqlSweepLabelPrints},
+	{"document_submissions", sqlSweepSubmissions},
 	{"return_requests", sqlSweepReturnRequests},
 	{"lookup_keys", sqlSweepLookupKeys},
 	{"shipment_facts", sqlSweepFacts},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,9 @@ import (
 // Store is the database: the record and the queue. Inside InTx it is the same
 // type, bound to the transaction.
 type Store struct {
-	app   *pgxpool.Pool // sees one tenant at a time
+	app   pool          // sees one tenant at a time
 	group *pgxpool.Pool // sees the tenants of a group of look-ups
-	sys   *pgxpool.Pool // sees all; for sign-in, sweeps and jobs
+	sys   pool          // sees all; for sign-in, sweeps and jobs
 	queue *river.Client[pgx.Tx]
 	tx    pgx.Tx // set inside InTx
 
@@ -35,6 +36,7 @@ type Store struct {
 
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
+	cell      string        // that the database is, among others; empty if it is the only one
 }
 
 // Options are the settings of a Store.
@@ -42,6 +44,8 @@ type Options struct {
 	URL         string
 	Connections int32 // of tenants' statements; system work has a few of its own
 	Tracer      pgx.QueryTracer
+	Cell        string // that the database must be; empty accepts what it is
+	Name        string // of the program in the database's list of connections; empty is its own
 }
 
 const (
@@ -64,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 
 	var err error
-	if s.queue, err = river.NewClient(riverpgxv5.New(s.sys), &river.Config{}); err != nil {
+	if s.queue, err = river.NewClient(riverpgxv5.New(s.sys.Pool), &river.Config{}); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("job queue: %w", err)
 	}
@@ -78,15 +82,45 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func (s *Store) openPools(ctx context.Context, o Options) (err error) {
-	if s.app, err = newPool(ctx, o, roleApp, o.Connections, nil); err != nil {
+	// A database that is a cell among others says so itself: nobody can forget
+	// its fence.
+	primary := &presence{}
+	if s.sys, err = newPools(ctx, o, roleSys, systemConnections, primary); err != nil {
 		return err
 	}
-	if s.group, err = newPool(ctx, o, roleGroup, lookupLanes, groupPlans); err != nil {
+	if s.cell, err = s.readCell(ctx, o.Cell); err != nil {
 		return err
 	}
-	s.sys, err = newPool(ctx, o, roleSys, systemConnections, nil)
+	if s.cell != "" {
+		s.sys.close()
+		o.Name = cellApplication
+		if s.sys, err = newPools(ctx, o, roleSys, systemConnections, primary); err != nil {
+			return err
+		}
+	}
+
+	if s.app, err = newPools(ctx, o, roleApp, o.Connections, primary); err != nil {
+		return err
+	}
+	s.group, err = newPool(ctx, o, roleGroup, lookupLanes, groupPlans, usePrimary)
 	return err
 }
+
+// newPools opens a pool to the primary and, if the address has several servers, one
+// that reads from any of them.
+func newPools(ctx context.Context, o Options, role string, connections int32, primary *presence) (p pool, err error) {
+	p.primary = primary
+	if p.Pool, err = newPool(ctx, o, role, connections, nil, usePrimary); err != nil {
+		return p, err
+	}
+	if len(servers(p.Config().ConnConfig)) > 1 {
+		p.standby, err = newPool(ctx, o, role, connections, readOnly, useAnyServer)
+	}
+	return p, err
+}
+
+// readOnly is the setting of connections that never write.
+var readOnly = map[string]string{"default_transaction_read_only": "on"}
 
 // groupPlans have a group's statements planned once, for groups of any size and
 // tables that grow: every key is looked up in its index.
@@ -99,7 +133,8 @@ var groupPlans = map[string]string{
 }
 
 // newPool opens a pool whose connections act as the role, with further settings.
-func newPool(ctx context.Context, o Options, role string, connections int32, further map[string]string) (*pgxpool.Pool, error) {
+// Servers chooses those of the address that they go to.
+func newPool(ctx context.Context, o Options, role string, connections int32, further map[string]string, servers func(*pgx.ConnConfig)) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("database address: %w", err)
@@ -107,7 +142,8 @@ func newPool(ctx context.Context, o Options, role string, connections int32, fur
 	cfg.MaxConns = max(connections, 2)
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.ConnConfig.Tracer = o.Tracer
-	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	cfg.PingTimeout = pingTimeout
+	servers(cfg.ConnConfig)
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		registerIDs(conn.TypeMap())
 		return nil
@@ -115,7 +151,7 @@ func newPool(ctx context.Context, o Options, role string, connections int32, fur
 
 	params := cfg.ConnConfig.RuntimeParams
 	maps.Copy(params, further)
-	params["application_name"] = "waybill"
+	params["application_name"] = cmp.Or(o.Name, application)
 	params["timezone"] = "UTC"
 	params["statement_timeout"] = "10s"
 	params["lock_timeout"] = "2s"
@@ -138,30 +174,36 @@ func newPool(ctx context.Context, o Options, role string, connections int32, fur
 
 // Close ends all connections.
 func (s *Store) Close() {
-	for _, pool := range []*pgxpool.Pool{s.app, s.group, s.sys} {
-		if pool != nil {
-			pool.Close()
-		}
+	s.app.close()
+	if s.group != nil {
+		s.group.Close()
 	}
+	s.sys.close()
 }
 
 // System is the pool that sees all tenants, for the job runner.
-func (s *Store) System() *pgxpool.Pool { return s.sys }
+func (s *Store) System() *pgxpool.Pool { return s.sys.Pool }
 
 // Pools are the pools of connections by what they are for.
 func (s *Store) Pools() map[string]*pgxpool.Pool {
-	return map[string]*pgxpool.Pool{"app": s.app, "group": s.group, "system": s.sys}
+	return map[string]*pgxpool.Pool{"app": s.app.Pool, "group": s.group, "system": s.sys.Pool}
 }
 
-// Ping proves that the database answers.
+// Ping proves that the database answers. While there is no primary, a standby is
+// enough: it can be read from, and a copy that is sent no requests could not say
+// that the others should be repeated.
 func (s *Store) Ping(ctx context.Context) error {
-	if _, err := s.sys.Exec(ctx, "SELECT"); err != nil {
+	var answer int
+	if err := s.sys.QueryRow(AllowStale(ctx, func(time.Time) {}), "SELECT 1").Scan(&answer); err != nil {
 		return ship.Errorf(ship.Unavailable, "the database does not respond: %w", err)
 	}
 	return nil
 }
 
 const sqlSetTenant = `SELECT set_config('waybill.account', $1, true), set_config('waybill.livemode', $2, true)`
+
+// sqlEnterTenant is sqlSetTenant in a cell among others.
+const sqlEnterTenant = sqlSetTenant + `, enter_shard($3)`
 
 // InTx runs fn in a transaction of the tenant, and commits if fn returns nil.
 // It must not be nested, and fn must not do network calls.
@@ -172,9 +214,13 @@ func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) erro
 
 	// Row-level security reads the tenant from these settings. They are set in
 	// the round trip of BEGIN, so no statement can run without them.
-	options := pgx.TxOptions{BeginQuery: fmt.Sprintf(
+	enter := fmt.Sprintf(
 		"BEGIN; SELECT set_config('waybill.account', '%s', true), set_config('waybill.livemode', '%t', true)",
-		uuidText(t.Account.Raw()), t.Livemode)}
+		uuidText(t.Account.Raw()), t.Livemode)
+	if s.cell != "" {
+		enter += fmt.Sprintf(", enter_shard(%d)", t.Shard())
+	}
+	options := pgx.TxOptions{BeginQuery: enter}
 	err := pgx.BeginTxFunc(ctx, s.app, options, func(tx pgx.Tx) error {
 		return fn(s.bindTo(tx))
 	})
@@ -213,7 +259,12 @@ func explain(err error) error {
 		switch pg.Code {
 		case "55P03", "57014", "40001", "40P01", "57P01", "57P02", "57P03", "53300":
 			// lock or statement time-out, serialization, deadlock, shutdown, too many connections
-			return unavailable("the database is busy", err)
+			return unavailable("the database is busy", err, time.Second)
+		case misdirected:
+			return unavailable("the account is moving to another cell", errors.Join(ErrMisdirected, err), time.Second)
+		case "25006":
+			// a write to a standby
+			return unavailable("the database has no primary", err, noPrimaryRetry)
 		}
 		return err
 	}
@@ -224,17 +275,20 @@ func explain(err error) error {
 	}
 
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
-		return unavailable("the database does not respond", err)
+		return unavailable("the database does not respond, or has no primary", err, noPrimaryRetry)
+	}
+	if isLost(err) {
+		return lost(err)
 	}
 	return err
 }
 
 // unavailable is the error of a database that may answer a moment later.
-func unavailable(message string, err error) error {
+func unavailable(message string, err error, retryAfter time.Duration) error {
 	return &ship.Error{
 		Kind:       ship.Unavailable,
 		Message:    message,
-		RetryAfter: time.Second,
+		RetryAfter: retryAfter,
 		Err:        err,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -32,15 +33,31 @@ WITH listed AS (
 SELECT position - @first::int FROM stored`
 
 // AddUpload stores a file of a shipment, and returns how many it had before;
-// ship.NotFound if it may have no more.
-func (s *Store) AddUpload(ctx context.Context, t ship.Tenant, id ship.ShipmentID, file ship.Document) (before int, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&before) }, sqlAddUpload, tenantArgs(t, id, pgx.NamedArgs{
-		"type":   file.Type,
-		"format": file.Format,
-		"data":   file.Data,
-		"first":  firstUpload,
-		"most":   ship.MaxUploads,
-	}))
+// ship.NotFound if it may have no more. One that goes to a carrier is queued with
+// its job; submission is nil for one that is only kept.
+func (s *Store) AddUpload(ctx context.Context, t ship.Tenant, id ship.ShipmentID, file ship.Document, submission *DocumentSubmission) (before int, err error) {
+	err = s.InTx(ctx, t, func(tx *Store) error {
+		err := tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&before) }, sqlAddUpload, tenantArgs(t, id, pgx.NamedArgs{
+			"type":   file.Type,
+			"format": file.Format,
+			"data":   file.Data,
+			"first":  firstUpload,
+			"most":   ship.MaxUploads,
+		}))
+		if err != nil || submission == nil {
+			return err
+		}
+
+		queued := *submission
+		queued.Tenant = t
+		queued.Shipment = id
+		queued.Position = before
+		queued.Type = file.Type
+		if err := tx.addSubmission(ctx, queued); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, job.SendDocuments{Account: t.Account, Livemode: t.Livemode, Shipment: id}, 0)
+	})
 	return before, err
 }
 

@@ -106,7 +106,7 @@ INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, event_k
   cursor_txid, cursor_id, cursor_at)
 SELECT @id, @account, @livemode, @slot, @url, @kinds, @description, @signature,
   @headers, @secret, @enabled, @reason,
-  (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8, 'ffffffff-ffff-ffff-ffff-ffffffffffff', now()
+  (log_horizon()::text::bigint - 1)::text::xid8, 'ffffffff-ffff-ffff-ffff-ffffffffffff', now()
 WHERE (SELECT count(*) FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode) < @most
 RETURNING ` + endpointColumns
 

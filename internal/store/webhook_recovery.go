@@ -193,7 +193,7 @@ const sqlRecover = `
 WITH first_event AS (
   SELECT (min(txid::text::bigint) - 1)::text::xid8 AS txid FROM events
   WHERE account_id = @account AND livemode = @livemode AND id >= @since
-    AND txid < pg_snapshot_xmin(pg_current_snapshot())
+    AND txid < log_horizon()
 ), dropped_retries AS (
   DELETE FROM webhook_retries r USING first_event
   WHERE first_event.txid IS NOT NULL

@@ -70,6 +70,16 @@ func (p pageSeals) read(token string) (Page, error) {
 	return Page{}, errNoParcelPage
 }
 
+// ShardOfPage returns the shard of a token of a public page, which one of the keys
+// has made.
+func ShardOfPage(keys [][]byte) func(token string) (ship.Shard, bool) {
+	seals := newPageSeals(keys)
+	return func(token string) (ship.Shard, bool) {
+		page, err := seals.read(token)
+		return page.Tenant.Shard(), err == nil
+	}
+}
+
 // mac returns the first bytes of an address. They are also the initialization
 // vector of its encryption, so no two addresses look alike.
 func (p pageSeal) mac(plain []byte) []byte {

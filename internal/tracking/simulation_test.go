@@ -267,7 +267,7 @@ func percent(x float64) float64 { return math.Round(x*10) / 10 }
 // is the result without a limit.
 func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) map[string]any {
 	t.Helper()
-	batch := spec.TrackBatch
+	batch := max(spec.TrackBatch, 1)
 	if spec.Name == "ups" {
 		batch = 1 // it takes one number a call, and several calls at once
 	}

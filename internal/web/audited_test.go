@@ -48,8 +48,8 @@ var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
 	"bulk_actions", "bulk_action_rows", "saved_views",
-	"pickups", "manifests", "locations",
-	"return_rules", "return_requests",
+	"pickups", "manifests", "document_submissions", "locations",
+	"return_rules", "return_requests", "device_sign_ins",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -107,6 +107,7 @@ type auditStep struct {
 }
 
 func (b *auditBench) keySteps() []auditStep {
+	approved, denied := b.terminal(), b.terminal()
 	return []auditStep{
 		{"key.made", func() answered { return b.post("keys", "name", "k", "scope", "*") }},
 		{"key.made", func() answered { return b.post("reference") }},
@@ -115,6 +116,8 @@ func (b *auditBench) keySteps() []auditStep {
 			b.must(err)
 			return b.post("keys/" + string(list[0].ID) + "/revoke")
 		}},
+		{"terminal.approved", func() answered { return b.post("device", "code", approved, "name", "laptop", "scope", "*") }},
+		{"terminal.denied", func() answered { return b.post("device", "code", denied, "do", "deny") }},
 		{"connection.made", func() answered { return b.post("connect/acme", "connection-name", "Main", "api_key", "s") }},
 		{"connection.changed", func() answered { return b.post("carriers/"+b.connection(), "api_key", "t") }},
 		{"connection.removed", func() answered { return b.post("carriers/"+b.connection(), "do", "remove") }},
@@ -146,6 +149,14 @@ func (b *auditBench) keySteps() []auditStep {
 			return b.post("boxes/" + string(list[0].ID) + "/remove")
 		}},
 	}
+}
+
+// terminal returns the code of a terminal that waits to be approved.
+func (b *auditBench) terminal() string {
+	b.Helper()
+	_, device, err := b.web.Account.StartDevice(b.Context(), account.NewDevice{Name: "waybill on laptop"})
+	b.must(err)
+	return device.UserCode
 }
 
 func (b *auditBench) location() string {
@@ -282,7 +293,12 @@ func (b *auditBench) reviewSteps() []auditStep {
 	resolve := func(path string, pairs ...string) func() answered {
 		return func() answered { return b.post("end-of-day/"+path+"/resolve", pairs...) }
 	}
+	b.exec(`INSERT INTO document_submissions (account_id, livemode, id, shipment_id, position, type, carrier, state, attempt)
+		SELECT account_id, livemode, id, id, 0, 'other', 'ups', 'needs_review', 1 FROM shipment_states`)
 	return []auditStep{
+		{"document.resolved", func() answered {
+			return b.post("shipments/"+string(shipment.ID)+"/documents/1/resolve", "outcome", "not_done")
+		}},
 		{"pickup.resolved", resolve("pickups/"+string(pickup.ID), "outcome", "not_done")},
 		{"manifest.resolved", resolve("manifests/"+string(manifest.ID), "outcome", "done", "number", "M77")},
 	}

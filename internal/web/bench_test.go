@@ -26,6 +26,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
@@ -133,6 +134,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	handoverWaits := handover.DefaultWaits
 	handoverWaits.Answer = time.Second
 	c.Handover = handover.New(handover.Config{Store: b.store, Accounts: sellers, Labels: labels, Waits: handoverWaits, Log: c.Log})
+	c.Inquiry = inquiry.New(sellers, c.Quoting.Locate)
 	c.Batch = b.batches(c)
 	c.Bulk = b.bulkActions(c)
 	c.Returns = b.returnsOf(c)

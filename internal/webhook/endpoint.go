@@ -27,6 +27,7 @@ type Endpoint struct {
 	Description   string
 	HeaderNames   []string // the values are not shown
 	Signature     string
+	Format        string // of another API, in which events are sent and signed; empty for the service's own
 	Secret        string // only in the answer that creates it, and only if v1 is used
 	PublicKey     string // if v1a is used
 	PreviousUntil time.Time
@@ -52,11 +53,12 @@ type Settings struct {
 	Headers     map[string]string // replaces all; empty and not nil removes them. Required with a new URL if there are any
 	Signature   *string
 	Enabled     *bool
+	Secret      *string // the client's own, of an endpoint with a Format; it is not shown again
 }
 
 // action returns what the audit log calls the change.
 func (set Settings) action() string {
-	changesMore := set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil
+	changesMore := set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil || set.Secret != nil
 	switch {
 	case set.Enabled == nil || changesMore:
 		return "webhook.changed"
@@ -81,8 +83,17 @@ func (s *Service) Create(ctx context.Context, t ship.Tenant, set Settings) (Endp
 		return Endpoint{}, err
 	}
 
+	// The client of another format knows its secret already.
+	if s.hasFormat(row.Signature) {
+		row, err := s.store.AddEndpoint(ctx, t, row.ID, row.EndpointSettings)
+		if err != nil {
+			return Endpoint{}, err
+		}
+		return s.view(row)
+	}
+
 	key := newKeyMaterial()
-	row.Secret = s.sealSecret(row, key)
+	row.Secret = s.sealSecret(row, key[:])
 	row, err := s.store.AddEndpoint(ctx, t, row.ID, row.EndpointSettings)
 	if err != nil {
 		return Endpoint{}, err
@@ -141,12 +152,15 @@ func (s *Service) Delete(ctx context.Context, t ship.Tenant, id ship.EndpointID)
 func (s *Service) RotateSecret(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
 	key := newKeyMaterial()
 	changed, err := s.store.ChangeEndpoint(ctx, t, id, "webhook.secret_rotated", func(row *store.Endpoint) error {
+		if s.hasFormat(row.Signature) {
+			return ship.Coded(ship.Conflict, "conflict", "the secret of this webhook is the client's own: change it where the webhook was created")
+		}
 		if err := s.reseal(row); err != nil {
 			return err
 		}
 		row.Previous = row.Secret
 		row.PreviousUntil = time.Now().Add(rotationTime)
-		row.Secret = s.sealSecret(*row, key)
+		row.Secret = s.sealSecret(*row, key[:])
 		return nil
 	})
 	if err != nil {
@@ -198,6 +212,9 @@ func (s *Service) view(row store.Endpoint) (Endpoint, error) {
 		FailingSince:   row.FailingSince,
 		LastSuccessAt:  row.LastSuccessAt,
 	}
+	if s.hasFormat(row.Signature) {
+		endpoint.Format = row.Signature
+	}
 	if time.Now().Before(row.PreviousUntil) {
 		endpoint.PreviousUntil = row.PreviousUntil
 	}
@@ -210,8 +227,8 @@ func (s *Service) view(row store.Endpoint) (Endpoint, error) {
 	}
 	endpoint.HeaderNames = headerNames(headers)
 
-	if row.Signature != SignV1 {
-		key, err := s.openSecret(row, row.Secret)
+	if row.Signature != SignV1 && !s.hasFormat(row.Signature) {
+		key, err := s.openKeyMaterial(row, row.Secret)
 		if err != nil {
 			return endpoint, err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
-	"github.com/waybillhq/waybill/internal/wire"
 )
 
 // follow reads the log and sends, until ctx ends.
@@ -333,20 +332,25 @@ func (d *Dispatcher) releasePermit(slow bool) {
 // cached. One that cannot be rendered must not hold up the others.
 func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 	var missing []store.Position
-	bodies := map[ship.RawID]rendered{}
+	unrendered := map[ship.RawID][]string{} // the formats in which each is missing
+	bodies := map[bodyKey]rendered{}
 	now := time.Now()
 
 	d.mu.Lock()
 	for i := range attempts {
-		event := attempts[i].event
-		if _, known := bodies[event.ID]; known {
+		key := d.bodyKey(&attempts[i])
+		if _, known := bodies[key]; known {
 			continue
 		}
-		body := d.bodies.get(event.ID, now)
-		bodies[event.ID] = rendered{body: body}
-		if body == nil {
-			missing = append(missing, event)
+		body := d.bodies.get(key, now)
+		bodies[key] = rendered{body: body}
+		if body != nil {
+			continue
 		}
+		if len(unrendered[key.event]) == 0 {
+			missing = append(missing, attempts[i].event)
+		}
+		unrendered[key.event] = append(unrendered[key.event], key.format)
 	}
 	d.mu.Unlock()
 
@@ -356,7 +360,9 @@ func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 			return err
 		}
 		for _, event := range events {
-			bodies[event.Position.ID] = d.render(ctx, event)
+			for _, format := range unrendered[event.Position.ID] {
+				bodies[bodyKey{event.Position.ID, format}] = d.render(ctx, event, format)
+			}
 		}
 	}
 
@@ -364,10 +370,27 @@ func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 	defer d.mu.Unlock()
 	for i := range attempts {
 		a := &attempts[i]
-		a.rendered = bodies[a.event.ID]
-		d.bodies.put(a.event.ID, a.body, now)
+		key := d.bodyKey(a)
+		a.rendered = bodies[key]
+		d.bodies.put(key, a.body, now)
 	}
 	return nil
+}
+
+// A bodyKey names a rendered body: the event, and the format of another API, empty
+// for the service's own.
+type bodyKey struct {
+	event  ship.RawID
+	format string
+}
+
+// bodyKey returns the body that an attempt sends.
+func (d *Dispatcher) bodyKey(a *attempt) bodyKey {
+	key := bodyKey{event: a.event.ID}
+	if signature := a.queue.endpoint.Signature; d.service.hasFormat(signature) {
+		key.format = signature
+	}
+	return key
 }
 
 // rendered is the body of an event; empty if the event is no longer kept.
@@ -376,9 +399,8 @@ type rendered struct {
 	broken bool // the event exists, but cannot be rendered
 }
 
-func (d *Dispatcher) render(ctx context.Context, event store.LogEvent) rendered {
-	entry := entryOf(event)
-	body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
+func (d *Dispatcher) render(ctx context.Context, event store.LogEvent, format string) rendered {
+	body, err := d.service.body(format, entryOf(event))
 	if err != nil {
 		d.log.ErrorContext(ctx, "webhooks: render event", "event", event.Event.ID, "error", err)
 	}
@@ -389,8 +411,8 @@ func (d *Dispatcher) render(ctx context.Context, event store.LogEvent) rendered 
 // share them. A retry renders the event again, because personal data may have
 // been erased from it since.
 type bodyCache struct {
-	byEvent map[ship.RawID]cachedBody
-	order   []ship.RawID // oldest first
+	byEvent map[bodyKey]cachedBody
+	order   []bodyKey // oldest first
 }
 
 type cachedBody struct {
@@ -403,10 +425,10 @@ const (
 	cachedBodyLife  = 5 * time.Second
 )
 
-func newBodyCache() bodyCache { return bodyCache{byEvent: map[ship.RawID]cachedBody{}} }
+func newBodyCache() bodyCache { return bodyCache{byEvent: map[bodyKey]cachedBody{}} }
 
 // get returns the body of an event; nil if it has to be rendered.
-func (b *bodyCache) get(id ship.RawID, now time.Time) []byte {
+func (b *bodyCache) get(id bodyKey, now time.Time) []byte {
 	cached := b.byEvent[id]
 	if now.Sub(cached.at) > cachedBodyLife {
 		return nil
@@ -415,7 +437,7 @@ func (b *bodyCache) get(id ship.RawID, now time.Time) []byte {
 }
 
 // put keeps a body that was rendered now, or was returned by get.
-func (b *bodyCache) put(id ship.RawID, body []byte, now time.Time) {
+func (b *bodyCache) put(id bodyKey, body []byte, now time.Time) {
 	if body == nil || b.get(id, now) != nil {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
-	"github.com/waybillhq/waybill/internal/wire"
 )
 
 // Probe tries a parked endpoint with one of its waiting events: the oldest,
@@ -66,7 +65,7 @@ func (s *Service) sendWaiting(ctx context.Context, endpoint store.Endpoint, wait
 	}
 
 	entry := entryOf(waiting.Event)
-	body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
+	body, err := s.body(endpoint.Signature, entry)
 	if err != nil {
 		return Attempt{}, err
 	}

@@ -56,6 +56,15 @@ func (s *Service) readRecent(ctx context.Context, t ship.Tenant, from store.Posi
 	return rows, further, err
 }
 
+// Before returns the cursor from which Recent lists what is older than an event.
+func (s *Service) Before(ctx context.Context, t ship.Tenant, id ship.EventID) (string, error) {
+	row, err := s.store.LogEvent(ctx, t, id)
+	if ship.KindOf(err) == ship.NotFound {
+		return "", ship.Coded(ship.NotFound, "event_not_found", "no such event")
+	}
+	return cursorOf(row.Position), err
+}
+
 // Event returns one event of the log.
 func (s *Service) Event(ctx context.Context, t ship.Tenant, id ship.EventID) (Entry, error) {
 	row, err := s.store.LogEvent(ctx, t, id)

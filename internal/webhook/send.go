@@ -227,18 +227,26 @@ func (s *Sender) exchange(parent context.Context, d Delivery, result *Attempt, c
 // time, so that no layer below sends it twice.
 func (d *Delivery) request(ctx context.Context) *http.Request {
 	target := d.Target
-	timestamp, signature := target.signer.sign(string(d.Event), time.Now(), d.Body)
 
-	// The target's header is shared by all requests, so it is copied. The three
-	// values share one array, which saves two allocations per delivery.
-	values := []string{string(d.Event), timestamp, signature}
-	header := make(http.Header, len(target.header)+len(values))
+	// The target's header is shared by all requests, so it is copied.
+	header := make(http.Header, len(target.header)+4)
 	for name, value := range target.header {
 		header[name] = value
 	}
-	header[headerID] = values[0:1:1]
-	header[headerTimestamp] = values[1:2:2]
-	header[headerSignature] = values[2:3:3]
+
+	if target.format != nil {
+		for name, value := range target.format.Sign(target.secret, time.Now(), target.url, d.Body) {
+			header[name] = value
+		}
+	} else {
+		// The three values share one array, which saves two allocations per
+		// delivery.
+		timestamp, signature := target.signer.sign(string(d.Event), time.Now(), d.Body)
+		values := []string{string(d.Event), timestamp, signature}
+		header[headerID] = values[0:1:1]
+		header[headerTimestamp] = values[1:2:2]
+		header[headerSignature] = values[2:3:3]
+	}
 
 	request := &http.Request{
 		Method:        http.MethodPost,

@@ -59,10 +59,14 @@ func (s *Service) apply(row *store.Endpoint, set Settings) error {
 	}
 
 	if set.Signature != nil {
+		invalid = append(invalid, s.checkSignature(row, set)...)
 		row.Signature = *set.Signature
-		if row.Signature != SignV1 && row.Signature != SignV1a && row.Signature != SignBoth {
-			invalid = append(invalid, ship.FieldError{Pointer: "/signature", Code: "not_allowed", Detail: "must be one of v1, v1a, both"})
+	}
+	if set.Secret != nil {
+		if len(*set.Secret) > maxSecret {
+			invalid = append(invalid, ship.FieldError{Pointer: "/secret", Code: "too_long", Detail: "must have at most 256 bytes"})
 		}
+		row.Secret = s.sealSecret(*row, []byte(*set.Secret))
 	}
 
 	if set.Headers != nil {
@@ -190,14 +194,23 @@ func sealContext(endpoint store.Endpoint, field string) []string {
 	return []string{string(endpoint.Tenant.Account), mode, string(endpoint.ID), field}
 }
 
-func (s *Service) sealSecret(endpoint store.Endpoint, key keyMaterial) []byte {
-	return s.box.Seal(key[:], sealContext(endpoint, "secret")...)
+func (s *Service) sealSecret(endpoint store.Endpoint, secret []byte) []byte {
+	return s.box.Seal(secret, sealContext(endpoint, "secret")...)
 }
 
-func (s *Service) openSecret(endpoint store.Endpoint, sealed []byte) (keyMaterial, error) {
+func (s *Service) openSecret(endpoint store.Endpoint, sealed []byte) ([]byte, error) {
 	opened, err := s.box.Open(sealed, sealContext(endpoint, "secret")...)
 	if err != nil {
-		return keyMaterial{}, fmt.Errorf("secret of %s: %w", endpoint.ID, err)
+		return nil, fmt.Errorf("secret of %s: %w", endpoint.ID, err)
+	}
+	return opened, nil
+}
+
+// openKeyMaterial is openSecret for an endpoint without a Format.
+func (s *Service) openKeyMaterial(endpoint store.Endpoint, sealed []byte) (keyMaterial, error) {
+	opened, err := s.openSecret(endpoint, sealed)
+	if err != nil {
+		return keyMaterial{}, err
 	}
 	return parseKeyMaterial(opened)
 }

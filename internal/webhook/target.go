@@ -24,6 +24,9 @@ type Target struct {
 	url    *url.URL
 	header http.Header // of every request; shared, never changed
 	signer signer
+
+	format *Format // nil for the service's own
+	secret []byte  // of a format
 }
 
 // Open makes a target of a stored endpoint.
@@ -46,6 +49,12 @@ func (s *Service) Open(endpoint store.Endpoint) (*Target, error) {
 		signer:   signer{signature: endpoint.Signature},
 	}
 
+	if format, ok := s.formats[endpoint.Signature]; ok {
+		target.format = &format
+		target.secret, err = s.openSecret(endpoint, endpoint.Secret)
+		return target, err
+	}
+
 	for _, secret := range []struct {
 		sealed []byte
 		until  time.Time
@@ -53,7 +62,7 @@ func (s *Service) Open(endpoint store.Endpoint) (*Target, error) {
 		if secret.sealed == nil {
 			continue
 		}
-		key, err := s.openSecret(endpoint, secret.sealed)
+		key, err := s.openKeyMaterial(endpoint, secret.sealed)
 		if err != nil {
 			return nil, err
 		}

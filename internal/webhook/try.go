@@ -26,7 +26,7 @@ func (s *Service) Test(ctx context.Context, t ship.Tenant, id ship.EndpointID, k
 	}
 
 	event, shipment := s.sampleEvent(t, kind, time.Now())
-	body, err := wire.EventBody(event, shipment, ship.Tracker{})
+	body, err := s.body(endpoint.Signature, Entry{Event: event, Shipment: shipment})
 	if err != nil {
 		return Attempt{}, err
 	}

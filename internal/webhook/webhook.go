@@ -24,6 +24,7 @@ type Service struct {
 	log     *slog.Logger
 	mail    func(ctx context.Context, to []string, subject, text string) error
 	people  func(context.Context, ship.AccountID) ([]string, error)
+	formats map[string]Format
 
 	mu     sync.Mutex
 	tested map[ship.EndpointID]time.Time
@@ -41,6 +42,9 @@ type Config struct {
 	// people; nil sends no mail.
 	Mail   func(ctx context.Context, to []string, subject, text string) error
 	People func(context.Context, ship.AccountID) ([]string, error)
+
+	// Formats are how clients of other APIs get their events, by name.
+	Formats map[string]Format
 }
 
 // New returns a service.
@@ -56,6 +60,7 @@ func New(c Config) *Service {
 		log:     c.Log,
 		mail:    c.Mail,
 		people:  c.People,
+		formats: c.Formats,
 		tested:  map[ship.EndpointID]time.Time{},
 	}
 }

@@ -59,14 +59,15 @@ type COD struct {
 
 // Customs is the declaration of a parcel that crosses a border.
 type Customs struct {
-	ContentsType   string          `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What the shipment contains."`
-	Incoterm       string          `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Terms of sale, which decide who pays duties."`
-	Signer         string          `json:"signer,omitempty" doc:"Name of the person who signs the declaration."`
-	InvoiceNumber  string          `json:"invoiceNumber,omitempty" doc:"Invoice number."`
-	TaxIDs         []string        `json:"taxIds,omitempty" doc:"Tax numbers without a type."`
-	Items          []CustomsItem   `json:"items" doc:"Lines of the declaration."`
-	TaxIdentifiers []TaxIdentifier `json:"taxIdentifiers,omitempty" doc:"Tax and customs numbers of the parties."`
-	Paperless      string          `json:"paperless,omitempty" enum:"auto,off" doc:"Whether customs documents are sent electronically where possible."`
+	ContentsType    string          `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What the shipment contains."`
+	Incoterm        string          `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Terms of sale, which decide who pays duties."`
+	Signer          string          `json:"signer,omitempty" doc:"Name of the person who signs the declaration."`
+	InvoiceNumber   string          `json:"invoiceNumber,omitempty" doc:"Invoice number."`
+	TaxIDs          []string        `json:"taxIds,omitempty" doc:"Tax numbers without a type."`
+	Items           []CustomsItem   `json:"items" doc:"Lines of the declaration."`
+	TaxIdentifiers  []TaxIdentifier `json:"taxIdentifiers,omitempty" doc:"Tax and customs numbers of the parties."`
+	Paperless       string          `json:"paperless,omitempty" enum:"auto,off" doc:"Whether customs documents are sent electronically where possible."`
+	DocumentsFollow bool            `json:"documentsFollow,omitempty" doc:"Whether the purchase announced that documents follow."`
 }
 
 // TaxIdentifier is a number under which an authority knows a party.
@@ -322,6 +323,8 @@ func customsOf(customs *ship.Customs) *Customs {
 		TaxIDs:        customs.TaxIDs,
 		Items:         make([]CustomsItem, len(customs.Items)),
 		Paperless:     customs.Paperless,
+
+		DocumentsFollow: customs.DocumentsFollow,
 	}
 	for i, item := range customs.Items {
 		declaration.Items[i] = customsItemOf(item)

@@ -85,6 +85,15 @@ type Document struct {
 	URL  string `json:"url,omitempty" format:"uri" doc:"URL of the document."`
 
 	Uploaded bool `json:"uploaded,omitempty" doc:"True if the document was uploaded with POST /v1/shipments/{id}/documents."`
+
+	Submission *DocumentSubmission `json:"submission,omitempty" doc:"How far an uploaded document is on its way to the carrier. Left out if it is only kept, because the carrier does not take such documents for this shipment."`
+}
+
+// DocumentSubmission is how far an uploaded document is on its way to the carrier.
+type DocumentSubmission struct {
+	Status     string `json:"status" enum:"pending,received,failed,needs_review" doc:"received once the carrier has confirmed it; pending until then; failed if the carrier does not have it; needs_review if the answer was lost and the carrier cannot be asked: ask it before you upload the document again."`
+	DocumentID string `json:"documentId,omitempty" example:"090493e181586308" doc:"The carrier's number of the document, if it gives one."`
+	Message    string `json:"message,omitempty" doc:"Why it failed or needs review."`
 }
 
 // ShipmentOf is a shipment as clients see it; base is the address of the

@@ -10,6 +10,7 @@ type Webhook struct {
 
 	DisabledReason string   `json:"disabledReason,omitempty" enum:"client,gone,failing" doc:"Why it is disabled: by the client (client), because it answered 410 (gone), or because it failed for days (failing)."`
 	Signature      string   `json:"signature" enum:"v1,v1a,both" doc:"How events are signed: v1 with the shared secret (HMAC-SHA256), v1a with a key pair (Ed25519), or both."`
+	Format         string   `json:"format,omitempty" example:"easypost" doc:"The format of another API in which events are sent and signed, for a webhook that was created under /v2; omitted otherwise."`
 	Secret         string   `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA=" doc:"The shared secret. Shown once: when the webhook is created and when its secret is rotated."`
 	PublicKey      string   `json:"publicKey,omitempty" example:"whpk_aEjkmDpRkbIDGT5PgEeQIbnrTmOWKzN1zYZKqZpAHjg=" doc:"The public key, if v1a is used."`
 	HeaderNames    []string `json:"headerNames" doc:"Names of the custom headers; their values are not shown."`

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/bulk"
+	"github.com/waybillhq/waybill/internal/compat"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/member"
@@ -40,9 +41,14 @@ type Services struct {
 	Handover  *handover.Service
 	Returns   *returns.Service
 	Addresses *addresscheck.Service
+	Compat    *compat.Service
 	Member    *member.Service
 	Store     *store.Store
 	Retention store.Retention
+
+	// IsKept reports whether a partition is in the archive, so that it may be
+	// dropped; nil if there is no archive.
+	IsKept func(store.Partition) bool
 }
 
 // workers returns one worker per job kind. It is the complete list.
@@ -80,6 +86,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		return s.Handover.SettleManifest(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Manifest)
 	})
 
+	addLasting(all, observer, func(ctx context.Context, j job.SendDocuments) (time.Duration, error) {
+		return s.Handover.SendDocuments(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
+	})
+
 	addLasting(all, observer, func(ctx context.Context, j job.FulfilReturn) (time.Duration, error) {
 		return s.Returns.Fulfil(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Request)
 	})
@@ -100,14 +110,14 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	add(all, observer, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.NotifyOwners) error { return s.Webhook.NotifyOwners(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.MaintainPartitions) error {
-		return s.Store.MaintainPartitions(ctx, s.Retention)
+		return s.Store.MaintainPartitions(ctx, s.Retention, s.IsKept)
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error {
 		return errors.Join(s.Batch.DeleteOld(ctx, time.Now()), s.Bulk.DeleteOld(ctx, time.Now()))
 	})
 	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
-		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx))
+		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx), s.Compat.Expire(ctx))
 	})
 	add(all, observer, func(ctx context.Context, _ job.ExpireShipments) error { return s.Privacy.ExpireShipments(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteExports) error { return s.Privacy.DeleteExports(ctx) })
@@ -189,6 +199,9 @@ func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
 		return "again", river.JobSnooze(again)
 	case err == nil:
 		return "done", nil
+	case errors.Is(err, store.ErrMisdirected):
+		// The account has moved, and its jobs with it.
+		return "moved", river.JobCancel(err)
 	case w.lasting:
 		// A snooze uses up no attempt, so the job outlives any failure.
 		return "failed", river.JobSnooze(max(again, w.retry))

@@ -20,7 +20,7 @@ var (
 )
 
 // files are routes that are no pages.
-var files = regexp.MustCompile(`\.(csv|pdf|zpl|json)$|/label/|/documents/|/privacy/exports/|/logo/|/static/|/print$|^/app/oidc$`)
+var files = regexp.MustCompile(`\.(csv|pdf|zpl|json)$|/label/|/documents/|/proof-of-delivery$|/privacy/exports/|/logo/|/static/|/print$|^/app/oidc$`)
 
 // unseen are the pages that need a state which the town is not in.
 var unseen = []string{"/app/setup", "/app/reset/{token}"}

@@ -134,9 +134,11 @@ func (w *world) complainOf(b *bench, h handing) int {
 // handoverPoints are the lines of a trace that belong to package handover.
 func handoverPoints(trace string) []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(trace), "\n"), func(point string) bool {
-		return !strings.Contains(point, " handover ")
+		return !isOfHandover(point)
 	})
 }
+
+func isOfHandover(point string) bool { return strings.Contains(point, " handover ") }
 
 // pointsOfHandover are both sides of every step that package handover takes, as
 // the source has them: the acts of package effect for each of the two, and the

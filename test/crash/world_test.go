@@ -114,7 +114,7 @@ func (w *world) take(ctx context.Context) string {
 const sqlPutBack = `
 DO $$ DECLARE t text; BEGIN
   FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots')
+    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots', 'partition_rules', 'facts_progress')
   LOOP EXECUTE 'DELETE FROM ' || quote_ident(t); END LOOP;
   UPDATE instance SET restored_at = NULL;
 END $$`

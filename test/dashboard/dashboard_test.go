@@ -189,9 +189,12 @@ func days(query string) string {
 }
 
 // outside are pages that only a link in a letter leads to, or nothing before
-// somebody asks for an export or the account allows returns. Their cost does not
-// grow with the shipments.
-var outside = []string{"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}", "/track/{token}/return"}
+// somebody asks for an export, the account allows returns or a carrier has a proof
+// of delivery. Their cost does not grow with the shipments.
+var outside = []string{
+	"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}", "/track/{token}/return",
+	"/app/{account}/{mode}/shipments/{id}/proof-of-delivery",
+}
 
 // measure asks for a page again and again.
 func (s *stand) measure(page string, addresses []string) figures {

@@ -86,6 +86,12 @@ var claims = []claim{
 		"{{n .violations}} violations; {{n .figures.TestRoutingFailsOver.boughtElsewhere}} bought elsewhere; bound {{e .bound95}}", "proof/routing.json", "make prove WHAT=routing SIZE=full",
 	},
 	{
+		"A cell survives its primary",
+		"{{n .n}} purchases while {{n .failovers}} primaries are killed, every other one with its machine, and carriers sell without answering",
+		"{{n .violations}} violations by the carriers' ledgers: nothing acknowledged was lost, no label was bought twice; writes again after at most {{.figures.TestFailover.slowestWriteAgainSeconds}} s; bound {{e .bound95}} a purchase",
+		"proof/failover.json", "make prove WHAT=failover SIZE=full",
+	},
+	{
 		"A back-test says what would have been paid",
 		"{{n .figures.TestABackTestEqualsARealReplay.shipments}} shipments beside a real replay",
 		"{{n .figures.TestABackTestEqualsARealReplay.differences}} differences, to the cent", "proof/routing.json", "make prove WHAT=routing SIZE=full",

@@ -148,6 +148,16 @@ func (p *Process) End(t *testing.T) {
 	}
 }
 
+// kill ends the program until it is started again.
+func (p *Process) kill() {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+
+	p.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
 // Stop ends the program as an operator does, and waits until it has ended. Start
 // runs it again.
 func (p *Process) Stop(t *testing.T) {

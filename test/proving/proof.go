@@ -25,6 +25,7 @@ type Proof struct {
 	Kills        int64          `json:"kills"`           // kill -9 of copies of the service and of carriers
 	Crashes      int64          `json:"crashes"`         // kill -9 of Postgres
 	Stops        int64          `json:"stops,omitempty"` // SIGSTOP of copies
+	Failovers    int            `json:"failovers,omitempty"`
 	Seed         uint64         `json:"seed"`
 	Violations   int            `json:"violations"`
 	Duplicates   int            `json:"duplicates,omitempty"`

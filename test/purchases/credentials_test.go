@@ -159,7 +159,7 @@ func (w *world) inspectDump(t *testing.T) int64 {
 	if len(programs) > 0 {
 		program = programs[len(programs)-1]
 	}
-	cmd := exec.Command(program, "--dbname="+w.postgres.URL)
+	cmd := exec.Command(program, "--dbname="+w.database)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		cmd.Stderr = os.Stderr

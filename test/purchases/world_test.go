@@ -26,8 +26,9 @@ import (
 // that is connected to all of them.
 type world struct {
 	t        *testing.T
-	dir      string // logs, ledgers, spools
-	postgres *proving.Cluster
+	dir      string           // logs, ledgers, spools
+	postgres *proving.Cluster // nil if the database is a cell's
+	database string           // address
 	settings []string
 	pool     *pgxpool.Pool // of the owner, past row-level security
 	account  string
@@ -62,7 +63,13 @@ var fast = []string{
 
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), postgres: proving.NewCluster(t, "WAYBILL_PG_SHARED_BUFFERS=128MB"), settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
+	postgres := proving.NewCluster(t, "WAYBILL_PG_SHARED_BUFFERS=128MB")
+	return newWorldOn(t, postgres, postgres.URL, settings...)
+}
+
+func newWorldOn(t *testing.T, postgres *proving.Cluster, database string, settings ...string) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), postgres: postgres, database: database, settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
 	w.http = &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(w.end)
 	w.settings = w.known(w.settings)
@@ -72,7 +79,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.connect()
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", w.account, "--name", "purchases"))
 	w.watch.add("API key", w.key)
-	pool, err := pgxpool.New(t.Context(), w.postgres.URL+"&pool_max_conns=8")
+	pool, err := pgxpool.New(t.Context(), w.database+"&pool_max_conns=8&target_session_attrs=primary")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +141,7 @@ func (w *world) env() []string {
 	for i, s := range w.carriers {
 		urls[i] = s.Name + "=http://" + s.Addr
 	}
-	return append([]string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=https://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
+	return append([]string{"DATABASE_URL=" + w.database, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=https://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
 }
 
 // secretKey seals what is secret; the database alone opens nothing.

@@ -44,6 +44,7 @@ var scopeWords = map[string]string{
 	"carriers":        "View carriers",
 	"routing":         "Manage routing rules",
 	"locations":       "Manage ship-from locations",
+	"requests":        "Read the request log",
 	"privacy":         "Erase and export personal data",
 }
 

@@ -27,6 +27,9 @@ func Routes(config site.Config) []site.Route {
 		site.Post("/app/{account}/{mode}/keys", member.ManageKeys, makeKey),
 		site.Post("/app/{account}/{mode}/keys/{id}/revoke", member.ManageKeys, revokeKey),
 
+		site.Get("/app/{account}/{mode}/device", member.ViewKeys, getDevice),
+		site.Post("/app/{account}/{mode}/device", member.ManageKeys, decideDevice),
+
 		site.Get("/app/{account}/{mode}/requests", member.ViewRequests, reference.listRequests),
 		site.Get("/app/{account}/{mode}/requests.csv", member.ViewRequests, exportRequests),
 		site.Get("/app/{account}/{mode}/requests/{id}", member.ViewRequests, getRequest),

@@ -65,6 +65,16 @@ var signatureKinds = []parts.Choice{
 	{Value: webhook.SignBoth, Title: "Both"},
 }
 
+// signatureChoices are the ways to sign that a form offers. A webhook in the format
+// of another API keeps its own.
+func signatureChoices(present string) []parts.Choice {
+	isListed := func(choice parts.Choice) bool { return choice.Value == present }
+	if present == "" || slices.ContainsFunc(signatureKinds, isListed) {
+		return signatureKinds
+	}
+	return []parts.Choice{{Value: present, Title: "Format of another API (" + present + ")"}}
+}
+
 // listWebhooks handles GET /app/{account}/{mode}/webhooks.
 func listWebhooks(v *site.Visit) error {
 	endpoints, err := v.Webhook.Endpoints(v.Context(), v.Tenant())

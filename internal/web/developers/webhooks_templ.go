@@ -432,7 +432,7 @@ func hookFields(form hookForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "signature", Label: "Signature", Value: cmp.Or(form.Signature, webhook.SignV1), Choices: signatureKinds}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "signature", Label: "Signature", Value: cmp.Or(form.Signature, webhook.SignV1), Choices: signatureChoices(form.Signature)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -119,8 +119,11 @@ func setCustoms(set func(name, value string), declared *ship.Customs, unit ship.
 	set("incoterm", declared.Incoterm)
 	set("signer", declared.Signer)
 	set("invoice", declared.InvoiceNumber)
-	if declared.Paperless == "off" {
+	switch {
+	case declared.Paperless == "off":
 		set("paperless", "off")
+	case declared.DocumentsFollow:
+		set("paperless", documentsFollow)
 	}
 
 	for i, item := range declared.Items {

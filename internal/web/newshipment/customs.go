@@ -96,9 +96,14 @@ var TaxTypes = func() []parts.Choice {
 
 var taxParties = titled(ship.TaxParties)
 
+// documentsFollow is the choice of a sender who uploads documents after the
+// purchase.
+const documentsFollow = "follow"
+
 // paperlessChoices are how the customs documents reach customs.
 var paperlessChoices = []parts.Choice{
 	{Value: "", Title: "Sent electronically where possible"},
+	{Value: documentsFollow, Title: "Sent electronically, and I upload documents later"},
 	{Value: "off", Title: "Printed and attached"},
 }
 
@@ -225,6 +230,10 @@ func (p *Form) declare() {
 		Signer:        form.Signer,
 		InvoiceNumber: form.Invoice,
 		Paperless:     form.Paperless,
+	}
+	if form.Paperless == documentsFollow {
+		declared.Paperless = ""
+		declared.DocumentsFollow = true
 	}
 
 	form.itemLines = nil

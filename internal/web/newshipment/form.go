@@ -310,14 +310,15 @@ var orderFields = map[string]string{
 	"/options/cod/method":              "option.codMethod",
 	"/options/carbonNeutral":           "option.carbonNeutral",
 
-	"/customs":                "item.0.description",
-	"/customs/items":          "item.0.description",
-	"/customs/contentsType":   "contents",
-	"/customs/incoterm":       "incoterm",
-	"/customs/signer":         "signer",
-	"/customs/invoiceNumber":  "invoice",
-	"/customs/paperless":      "paperless",
-	"/customs/taxIdentifiers": "tax.0.number",
+	"/customs":                 "item.0.description",
+	"/customs/items":           "item.0.description",
+	"/customs/contentsType":    "contents",
+	"/customs/incoterm":        "incoterm",
+	"/customs/signer":          "signer",
+	"/customs/invoiceNumber":   "invoice",
+	"/customs/paperless":       "paperless",
+	"/customs/documentsFollow": "paperless",
+	"/customs/taxIdentifiers":  "tax.0.number",
 }
 
 // fieldOf returns the form's field for a pointer of the API; "" if the form

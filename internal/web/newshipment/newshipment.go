@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -33,7 +34,10 @@ type Form struct {
 	Options optionsForm
 	Customs customsForm
 	Abroad  bool // the parcel crosses a border
-	Unread  []ship.FieldError
+
+	Points       []inquiry.Point // near the recipient; none until they are searched for
+	PointProblem string          // why there are none
+	Unread       []ship.FieldError
 
 	Problem   site.Problems     // as the service reports it, by pointer
 	Fields    map[string]string // error messages, by the form's own fields

@@ -231,7 +231,7 @@ func newShipmentPage(f site.Frame, p Form) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = orderCard(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = orderCard(f, p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -796,7 +796,7 @@ func problemsElsewhere(f site.Frame, p Form) templ.Component {
 	})
 }
 
-func orderCard(p Form) templ.Component {
+func orderCard(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -886,7 +886,7 @@ func orderCard(p Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = moreOptions(p).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = moreOptions(f, p).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/customs"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/web/offers"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -134,6 +135,7 @@ func accountsToQuote(v *site.Visit, page Form, in quoting.Input) (list []carrier
 		return nil, err
 	}
 
+	carriers = takingFrom(carriers, order.Origin.Country)
 	for _, carrier := range carriers {
 		title := parts.CarrierTitle(carrier.Name)
 		if len(carrier.Connections) == 0 {
@@ -156,6 +158,18 @@ func accountsToQuote(v *site.Visit, page Form, in quoting.Input) (list []carrier
 		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected in this mode: connect one under Carriers first")
 	}
 	return list, nil
+}
+
+// takingFrom leaves out carriers that never take parcels in the country, unless no
+// other is left: those say why.
+func takingFrom(carriers []shipping.CarrierInfo, country string) []shipping.CarrierInfo {
+	taking := slices.DeleteFunc(slices.Clone(carriers), func(c shipping.CarrierInfo) bool {
+		return len(c.Origins) > 0 && !slices.Contains(c.Origins, country)
+	})
+	if len(taking) == 0 {
+		return carriers
+	}
+	return taking
 }
 
 // rulesRate answers with the offer that the rules choose.

@@ -14,6 +14,8 @@ func Routes() []site.Route {
 		site.Keeping(site.Post("/app/{account}/{mode}/shipments/rates", member.BuyShipments, getRates)),
 
 		site.Keeping(site.Post("/app/{account}/{mode}/shipments/address", member.BuyShipments, getVerdict)),
+		site.Keeping(site.Post("/app/{account}/{mode}/shipments/points", member.BuyShipments, getPoints)),
+		site.Keeping(site.Post("/app/{account}/{mode}/shipments/duties", member.BuyShipments, getDuties)),
 		site.Keeping(site.Post("/app/{account}/{mode}/shipments/fields", member.BuyShipments, getFields)),
 		site.Get("/app/{account}/{mode}/boxes", member.BuyShipments, listBoxes),
 		site.Keeping(site.Post("/app/{account}/{mode}/boxes", member.BuyShipments, addBox)),

@@ -289,6 +289,7 @@ var operationWords = map[carrier.Operation]string{
 	carrier.OpCheckAddress: "Check address",
 	carrier.OpPickup:       "Pickup",
 	carrier.OpManifest:     "Manifest",
+	carrier.OpDocument:     "Document",
 	carrier.OpProof:        "Proof of delivery",
 	carrier.OpPoints:       "Service points",
 	carrier.OpDuties:       "Duties",

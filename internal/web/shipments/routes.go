@@ -24,6 +24,8 @@ func Routes() []site.Route {
 		site.Get("/app/{account}/{mode}/shipments/{id}/print", member.PrintLabels, printLabel),
 		site.Get("/app/{account}/{mode}/shipments/{id}/label/{file}", member.PrintLabels, downloadLabel),
 		site.Get("/app/{account}/{mode}/shipments/{id}/documents/{n}", member.PrintLabels, downloadDocument),
+		site.Get("/app/{account}/{mode}/shipments/{id}/proof-of-delivery", member.PrintLabels, downloadProof),
+		site.Post("/app/{account}/{mode}/shipments/{id}/documents/{n}/resolve", member.BuyShipments, resolveDocument),
 		site.Post("/app/{account}/{mode}/shipments/{id}/void", member.VoidShipments, voidShipment),
 		site.Post("/app/{account}/{mode}/shipments/{id}/advance", member.ControlSandbox, advanceShipment),
 

@@ -25,17 +25,19 @@ import (
 type shipmentView struct {
 	parts.TrackedShipment
 	Names    offers.Catalog
-	Accounts offers.AccountNames        // of carriers with several accounts
-	Account  string                     // the carrier account that sold it; "" for the simulated one
-	Formats  []label.Format             // that the label is available in
-	Problem  string                     // of the last action
-	Failure  string                     // why no label was bought
-	Refused  *shipping.RefusedVoid      // the void that the carrier refused, if the label can still be used
-	Page     string                     // address of the public tracking page; "" while there is none
-	Told     []webhook.EventDeliveries  // its events, and their deliveries
-	Hooks    map[ship.EndpointID]string // the endpoints' URLs without the scheme
-	Returns  []ship.ShipmentID          // that bring its parcels back, newest first
-	Printed  store.LabelPrint           // zero if the label was never printed
+	Accounts offers.AccountNames              // of carriers with several accounts
+	Account  string                           // the carrier account that sold it; "" for the simulated one
+	Formats  []label.Format                   // that the label is available in
+	Problem  string                           // of the last action
+	Failure  string                           // why no label was bought
+	Refused  *shipping.RefusedVoid            // the void that the carrier refused, if the label can still be used
+	Page     string                           // address of the public tracking page; "" while there is none
+	Told     []webhook.EventDeliveries        // its events, and their deliveries
+	Hooks    map[ship.EndpointID]string       // the endpoints' URLs without the scheme
+	Returns  []ship.ShipmentID                // that bring its parcels back, newest first
+	Printed  store.LabelPrint                 // zero if the label was never printed
+	HasProof bool                             // the parcel is delivered, and the carrier has proofs of it
+	Sent     map[int]store.DocumentSubmission // uploaded documents that go to the carrier, by their number among all
 }
 
 // HasLabel reports whether there is a label to show.
@@ -121,6 +123,15 @@ func shipmentOf(v *site.Visit) (shipmentView, error) {
 
 	page.Names = offers.ServicesOf(v)
 	if err := nameAccounts(v, &page); err != nil {
+		return page, err
+	}
+
+	if page.Progress.Status == ship.Delivered {
+		if page.HasProof, err = v.Inquiry.OffersProof(v.Context(), page.Shipment); err != nil {
+			return page, err
+		}
+	}
+	if page.Sent, err = sentDocuments(v, page.Shipment); err != nil {
 		return page, err
 	}
 
@@ -303,6 +314,29 @@ func downloadDocument(v *site.Visit) error {
 	if err != nil {
 		return err
 	}
+	return showDocument(v, id, document)
+}
+
+// downloadProof handles GET /app/{account}/{mode}/shipments/{id}/proof-of-delivery.
+func downloadProof(v *site.Visit) error {
+	id, ok := ship.ParseShipmentID(v.Request.PathValue("id"))
+	if !ok {
+		return site.ErrNoPage
+	}
+	shipment, err := v.Shipping.Shipment(v.Context(), v.Tenant(), id)
+	if err != nil {
+		return err
+	}
+	proof, err := v.Inquiry.Proof(v.Context(), shipment)
+	if err != nil {
+		return err
+	}
+	return showDocument(v, id, proof)
+}
+
+// showDocument sends a document for the browser to show. One of an unexpected format
+// is not given a type that a browser would run or render.
+func showDocument(v *site.Visit, id ship.ShipmentID, document ship.Document) error {
 	contentType := map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif", "jpg": "image/jpeg"}[document.Format]
 
 	header := v.Writer.Header()

@@ -3,8 +3,12 @@ package shipments
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
+	"github.com/waybillhq/waybill/internal/effect"
+	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -43,6 +47,64 @@ func uploadChoices() []parts.Choice {
 		list[i] = parts.Choice{Value: kind, Title: parts.Plain(kind)}
 	}
 	return list
+}
+
+// sentDocuments returns the uploaded documents that go to the carrier, by their
+// number among all documents of the shipment. Most shipments have none, and cost no
+// query.
+func sentDocuments(v *site.Visit, shipment ship.Shipment) (map[int]store.DocumentSubmission, error) {
+	if len(shipment.Uploads) == 0 {
+		return nil, nil
+	}
+	submissions, err := v.Handover.Documents(v.Context(), v.Tenant(), shipment.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	sent := make(map[int]store.DocumentSubmission, len(submissions))
+	for _, submission := range submissions {
+		sent[len(shipment.Purchase.Documents)+submission.Position+1] = submission
+	}
+	return sent, nil
+}
+
+// submissionWords say how far a document is on its way to the carrier.
+var submissionWords = map[effect.State]string{
+	store.DocumentQueued: "Waiting to be sent to the carrier",
+	effect.Pending:       "Being sent to the carrier",
+	effect.Uncertain:     "Waiting for the carrier's answer",
+	effect.Succeeded:     "Received by the carrier",
+	effect.Failed:        "Not received by the carrier",
+	effect.NeedsReview:   "Needs review",
+}
+
+// resolveDocument handles POST
+// /app/{account}/{mode}/shipments/{id}/documents/{n}/resolve.
+func resolveDocument(v *site.Visit) error {
+	id, ok := ship.ParseShipmentID(v.Request.PathValue("id"))
+	number, err := strconv.Atoi(v.Request.PathValue("n"))
+	if !ok || err != nil {
+		return site.ErrNoPage
+	}
+	shipment, err := v.Shipping.Shipment(v.Context(), v.Tenant(), id)
+	if err != nil {
+		return err
+	}
+
+	outcome := v.Form("outcome")
+	if outcome != "done" && outcome != "not_done" {
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/outcome", Code: "required", Detail: "say what the carrier has"}})
+	}
+	position := number - len(shipment.Purchase.Documents) - 1
+	found := handover.Finding{Done: outcome == "done"}
+	_, err = v.Handover.ResolveDocument(v.Audited("document.resolved", "", nil), v.Tenant(), id, position, found)
+	if ship.KindOf(err) == ship.NotFound {
+		return site.ErrNoPage
+	}
+	if err != nil {
+		return err
+	}
+	return v.Redirect(v.To("shipments", string(id)), "")
 }
 
 // documents are the types of all documents of the shipment, in their order.

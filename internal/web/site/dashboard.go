@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
@@ -42,6 +43,7 @@ type Config struct {
 	Addresses *addresscheck.Service
 	Shipping  *shipping.Service
 	Handover  *handover.Service
+	Inquiry   *inquiry.Service
 	Returns   *returns.Service
 	Tracking  *tracking.Service
 	Webhook   *webhook.Service

@@ -103,14 +103,6 @@ class AsyncLabelsResource:
         """
         return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label", body=body), options, m.Rendering)
 
-    async def upload_document(self, id: str, body: i.UploadInput, **options: Unpack[CallOptions]) -> m.Document:
-        """Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of
-        your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They
-        are listed in `documents` after those of the carrier, are returned by the URL there, and are kept
-        and erased with the label. Waybill does not send them to the carrier.
-        """
-        return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents", body=body, keyed=True), options, m.Document)
-
     async def get_document(self, id: str, number: int, **options: Unpack[CallOptions]) -> bytes:
         """Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL
         in `documents`.
@@ -126,6 +118,25 @@ class AsyncLabelsResource:
     async def get(self, id: str, *, format: Literal["pdf", "zpl", "png"] = "pdf", size: i.LabelSize | None = None, dpi: i.LabelResolution | None = None, **options: Unpack[CallOptions]) -> bytes:
         """Returns the label. This is the URL in `labelUrl` and `labels`."""
         return await self._core.file(Call("GET", f"/v1/labels/{quote(id)}.{format}", query={"size": size, "dpi": dpi}), options)
+
+    async def upload_document(self, id: str, body: i.UploadInput, **options: Unpack[CallOptions]) -> m.Document:
+        """Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of
+        your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They
+        are listed in `documents` after those of the carrier, are returned by the URL there, and are kept
+        and erased with the label. A document that customs need is sent to the carrier in the background, if
+        the carrier takes such documents after the purchase and the shipment has a customs declaration whose
+        `paperless` is not `off`: `submission` says how far it is. It is sent once: if the answer is lost
+        and the carrier cannot be asked, it needs review.
+        """
+        return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents", body=body, keyed=True), options, m.Document)
+
+    async def resolve_document(self, id: str, number: int, body: i.DocumentResolution, **options: Unpack[CallOptions]) -> m.Document:
+        """Ends the review of an uploaded document with what a person learned from the carrier. `received`
+        makes its `submission` `received`; `not_received` makes it `failed`, and the document can be
+        uploaded again. The carrier is not called, and the audit log has who resolved it. A document that
+        does not need review answers 409 `not_in_review`.
+        """
+        return await self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents/{quote(number)}/resolve", body=body, keyed=True), options, m.Document)
 
 
 class AsyncReturnRuleResource:
@@ -675,6 +686,19 @@ class AsyncLocationsResource:
         return await self._core.empty(Call("DELETE", f"/v1/locations/{quote(id)}"), options)
 
 
+class AsyncRequestsResource:
+    def __init__(self, core: AsyncCore) -> None:
+        self._core = core
+
+    def list(self, *, after: str | None = None, since: Union[str, datetime] | None = None, status: Union[Literal["2xx", "4xx", "5xx"], str] | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncPages[m.RequestLogEntry]:
+        """Lists the requests that were made with the API keys of the account, in the key's mode, oldest first,
+        without their bodies. Poll with the last `nextCursor` to follow the log. A request is in the log
+        about a second after it was answered, at the time at which it began: one that took long can appear
+        before a cursor that you already have. Requests for this list are left out.
+        """
+        return AsyncPages(self._core, Call("GET", "/v1/requests", query={"after": after, "since": since, "status": status, "limit": limit}), options, m.RequestLogEntry, "after", "data")
+
+
 class AsyncResources:
     """All resources of the API."""
 
@@ -703,3 +727,4 @@ class AsyncResources:
         self.pickups = AsyncPickupsResource(core)
         self.manifests = AsyncManifestsResource(core)
         self.locations = AsyncLocationsResource(core)
+        self.requests = AsyncRequestsResource(core)

@@ -103,14 +103,6 @@ class LabelsResource:
         """
         return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/label", body=body), options, m.Rendering)
 
-    def upload_document(self, id: str, body: i.UploadInput, **options: Unpack[CallOptions]) -> m.Document:
-        """Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of
-        your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They
-        are listed in `documents` after those of the carrier, are returned by the URL there, and are kept
-        and erased with the label. Waybill does not send them to the carrier.
-        """
-        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents", body=body, keyed=True), options, m.Document)
-
     def get_document(self, id: str, number: int, **options: Unpack[CallOptions]) -> bytes:
         """Returns one of the additional documents of a shipment, such as a commercial invoice. This is the URL
         in `documents`.
@@ -126,6 +118,25 @@ class LabelsResource:
     def get(self, id: str, *, format: Literal["pdf", "zpl", "png"] = "pdf", size: i.LabelSize | None = None, dpi: i.LabelResolution | None = None, **options: Unpack[CallOptions]) -> bytes:
         """Returns the label. This is the URL in `labelUrl` and `labels`."""
         return self._core.file(Call("GET", f"/v1/labels/{quote(id)}.{format}", query={"size": size, "dpi": dpi}), options)
+
+    def upload_document(self, id: str, body: i.UploadInput, **options: Unpack[CallOptions]) -> m.Document:
+        """Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice of
+        your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of them. They
+        are listed in `documents` after those of the carrier, are returned by the URL there, and are kept
+        and erased with the label. A document that customs need is sent to the carrier in the background, if
+        the carrier takes such documents after the purchase and the shipment has a customs declaration whose
+        `paperless` is not `off`: `submission` says how far it is. It is sent once: if the answer is lost
+        and the carrier cannot be asked, it needs review.
+        """
+        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents", body=body, keyed=True), options, m.Document)
+
+    def resolve_document(self, id: str, number: int, body: i.DocumentResolution, **options: Unpack[CallOptions]) -> m.Document:
+        """Ends the review of an uploaded document with what a person learned from the carrier. `received`
+        makes its `submission` `received`; `not_received` makes it `failed`, and the document can be
+        uploaded again. The carrier is not called, and the audit log has who resolved it. A document that
+        does not need review answers 409 `not_in_review`.
+        """
+        return self._core.model(Call("POST", f"/v1/shipments/{quote(id)}/documents/{quote(number)}/resolve", body=body, keyed=True), options, m.Document)
 
 
 class ReturnRuleResource:
@@ -675,6 +686,19 @@ class LocationsResource:
         return self._core.empty(Call("DELETE", f"/v1/locations/{quote(id)}"), options)
 
 
+class RequestsResource:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def list(self, *, after: str | None = None, since: Union[str, datetime] | None = None, status: Union[Literal["2xx", "4xx", "5xx"], str] | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> Pages[m.RequestLogEntry]:
+        """Lists the requests that were made with the API keys of the account, in the key's mode, oldest first,
+        without their bodies. Poll with the last `nextCursor` to follow the log. A request is in the log
+        about a second after it was answered, at the time at which it began: one that took long can appear
+        before a cursor that you already have. Requests for this list are left out.
+        """
+        return Pages(self._core, Call("GET", "/v1/requests", query={"after": after, "since": since, "status": status, "limit": limit}), options, m.RequestLogEntry, "after", "data")
+
+
 class Resources:
     """All resources of the API."""
 
@@ -703,3 +727,4 @@ class Resources:
         self.pickups = PickupsResource(core)
         self.manifests = ManifestsResource(core)
         self.locations = LocationsResource(core)
+        self.requests = RequestsResource(core)

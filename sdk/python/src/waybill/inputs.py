@@ -158,6 +158,10 @@ class CustomsInput(TypedDict):
     """auto (default) sends the customs documents electronically where the carrier and the destination
     allow it; off uses printed documents.
     """
+    documentsFollow: NotRequired[bool]
+    """True if you upload documents after the purchase with POST /v1/shipments/{id}/documents. FedEx
+    accepts them only if the purchase announced them; other carriers do not need it.
+    """
 
 
 class CustomsItemInput(TypedDict):
@@ -230,6 +234,15 @@ class DimensionsInput(TypedDict):
     """Shortest side."""
     unit: NotRequired[LengthUnit]
     """Unit of the dimensions. Defaults to the account's unit, which is initially in."""
+
+
+class DocumentResolution(TypedDict):
+    outcome: Union[Literal["received", "not_received"], str]
+    """What the carrier says: received if it has the document; not_received if it does not, so that the
+    document can be uploaded again.
+    """
+    documentId: NotRequired[str]
+    """The carrier's number of the document, if it was received and has one."""
 
 
 class DryIceInput(TypedDict):

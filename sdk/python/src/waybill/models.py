@@ -504,6 +504,8 @@ class Customs(Model):
     """Tax and customs numbers of the parties."""
     paperless: i.PaperlessTrade | None
     """Whether customs documents are sent electronically where possible."""
+    documents_follow: bool | None
+    """Whether the purchase announced that documents follow."""
 
     _fields = {
         "contentsType": ("contents_type", ""),
@@ -514,6 +516,7 @@ class Customs(Model):
         "items": ("items", "[CustomsItem"),
         "taxIdentifiers": ("tax_identifiers", "[TaxIdentifier"),
         "paperless": ("paperless", ""),
+        "documentsFollow": ("documents_follow", ""),
     }
 
 
@@ -671,11 +674,34 @@ class Document(Model):
     """URL of the document."""
     uploaded: bool | None
     """True if the document was uploaded with POST /v1/shipments/{id}/documents."""
+    submission: DocumentSubmission | None
+    """How far an uploaded document is on its way to the carrier. Left out if it is only kept, because the
+    carrier does not take such documents for this shipment.
+    """
 
     _fields = {
         "type": ("type", ""),
         "url": ("url", ""),
         "uploaded": ("uploaded", ""),
+        "submission": ("submission", "DocumentSubmission"),
+    }
+
+
+class DocumentSubmission(Model):
+    status: str
+    """received once the carrier has confirmed it; pending until then; failed if the carrier does not have
+    it; needs_review if the answer was lost and the carrier cannot be asked: ask it before you upload
+    the document again.
+    """
+    document_id: str | None
+    """The carrier's number of the document, if it gives one."""
+    message: str | None
+    """Why it failed or needs review."""
+
+    _fields = {
+        "status": ("status", ""),
+        "documentId": ("document_id", ""),
+        "message": ("message", ""),
     }
 
 
@@ -1737,6 +1763,54 @@ class Rendering(Model):
     }
 
 
+class RequestLogEntry(Model):
+    id: str
+    """Identifier of the request, as in the Request-Id header."""
+    timestamp: datetime
+    """When it began."""
+    method: str
+    """HTTP method."""
+    path: str
+    """Path, without its query."""
+    route: str
+    """Path with placeholders."""
+    status: int
+    """HTTP status of the response."""
+    duration_ms: int
+    """How long it took, in milliseconds."""
+    key_id: str
+    """The API key that was used."""
+    idempotency_key: str | None
+    """The client's idempotency key, if it sent one."""
+    code: str | None
+    """Code of the error; omitted if there was none."""
+
+    _fields = {
+        "id": ("id", ""),
+        "timestamp": ("timestamp", "time"),
+        "method": ("method", ""),
+        "path": ("path", ""),
+        "route": ("route", ""),
+        "status": ("status", ""),
+        "durationMs": ("duration_ms", ""),
+        "keyId": ("key_id", ""),
+        "idempotencyKey": ("idempotency_key", ""),
+        "code": ("code", ""),
+    }
+
+
+class RequestLogPage(Model):
+    data: list[RequestLogEntry]
+    """Requests, oldest first."""
+    next_cursor: str
+    """Send it as after to continue; never null, not even at the end of the log."""
+
+    _fields = {
+        "data": ("data", "[RequestLogEntry"),
+        "nextCursor": ("next_cursor", ""),
+    }
+
+
 class RequestedReturn(Model):
     id: str
     """Identifier of the request, prefix rrq_."""
@@ -1773,8 +1847,8 @@ class RequestedReturn(Model):
     bought_at: datetime | None
     """When the label was bought."""
     mailed_at: datetime | None
-    """When the link to the label was mailed; left out if it was not. The tracking page has the label in
-    any case.
+    """When the link to the label, or the reason of a denial, was mailed; left out if it was not. The
+    tracking page has both in any case.
     """
 
     _fields = {
@@ -2664,6 +2738,10 @@ class Webhook(Model):
     """How events are signed: v1 with the shared secret (HMAC-SHA256), v1a with a key pair (Ed25519), or
     both.
     """
+    format: str | None
+    """The format of another API in which events are sent and signed, for a webhook that was created under
+    /v2; omitted otherwise.
+    """
     secret: str | None
     """The shared secret. Shown once: when the webhook is created and when its secret is rotated."""
     public_key: str | None
@@ -2695,6 +2773,7 @@ class Webhook(Model):
         "enabled": ("enabled", ""),
         "disabledReason": ("disabled_reason", ""),
         "signature": ("signature", ""),
+        "format": ("format", ""),
         "secret": ("secret", ""),
         "publicKey": ("public_key", ""),
         "headerNames": ("header_names", "["),
@@ -2771,6 +2850,7 @@ __all__ = [
     "DeliveryTimings",
     "Dimensions",
     "Document",
+    "DocumentSubmission",
     "DroppedOffer",
     "DryIce",
     "DutyEstimate",
@@ -2821,6 +2901,8 @@ __all__ = [
     "Redelivered",
     "RemovedRate",
     "Rendering",
+    "RequestLogEntry",
+    "RequestLogPage",
     "RequestedReturn",
     "RequestedReturnError",
     "RequestedReturnPage",

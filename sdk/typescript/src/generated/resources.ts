@@ -170,6 +170,20 @@ export interface GetManifestPdfParams {
   document?: number | undefined
 }
 
+export interface ListRequestsParams {
+  /**
+   * nextCursor of the previous page, or the id of a request; omit it to start at since, or at the
+   * oldest request.
+   */
+  after?: string | undefined
+  /** Only requests that began at or after this time. */
+  since?: string | undefined
+  /** Only requests that were answered with such a status. */
+  status?: t.Open<'2xx' | '4xx' | '5xx'> | undefined
+  /** Maximum number of items to return. */
+  limit?: number | undefined
+}
+
 export class RatesResource {
   protected readonly core: Core
 
@@ -284,16 +298,6 @@ export class LabelsResource {
   }
 
   /**
-   * Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice
-   * of your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of
-   * them. They are listed in `documents` after those of the carrier, are returned by the URL there,
-   * and are kept and erased with the label. Waybill does not send them to the carrier.
-   */
-  uploadDocument(id: string, body: t.UploadInput, options: CallOptions = {}): Promise<t.Document> {
-    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/documents`, body, keyed: true }, options)
-  }
-
-  /**
    * Returns one of the additional documents of a shipment, such as a commercial invoice. This is the
    * URL in `documents`.
    */
@@ -313,6 +317,29 @@ export class LabelsResource {
   get(id: string, params: GetLabelParams = {}, options: CallOptions = {}): Promise<Uint8Array> {
     const { format = 'pdf', ...query } = params
     return this.core.bytes({ method: 'GET', path: `/v1/labels/${encodeURIComponent(id)}.${format}`, query }, options)
+  }
+
+  /**
+   * Adds a file to the documents of a bought shipment, such as a certificate of origin or an invoice
+   * of your own: a PDF, PNG or JPEG file of at most 10 MiB, in base64. A shipment can have 20 of
+   * them. They are listed in `documents` after those of the carrier, are returned by the URL there,
+   * and are kept and erased with the label. A document that customs need is sent to the carrier in
+   * the background, if the carrier takes such documents after the purchase and the shipment has a
+   * customs declaration whose `paperless` is not `off`: `submission` says how far it is. It is sent
+   * once: if the answer is lost and the carrier cannot be asked, it needs review.
+   */
+  uploadDocument(id: string, body: t.UploadInput, options: CallOptions = {}): Promise<t.Document> {
+    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/documents`, body, keyed: true }, options)
+  }
+
+  /**
+   * Ends the review of an uploaded document with what a person learned from the carrier. `received`
+   * makes its `submission` `received`; `not_received` makes it `failed`, and the document can be
+   * uploaded again. The carrier is not called, and the audit log has who resolved it. A document
+   * that does not need review answers 409 `not_in_review`.
+   */
+  resolveDocument(id: string, number: number, body: t.DocumentResolution, options: CallOptions = {}): Promise<t.Document> {
+    return this.core.json({ method: 'POST', path: `/v1/shipments/${encodeURIComponent(id)}/documents/${encodeURIComponent(number)}/resolve`, body, keyed: true }, options)
   }
 }
 
@@ -1040,6 +1067,24 @@ export class LocationsResource {
   }
 }
 
+export class RequestsResource {
+  protected readonly core: Core
+
+  constructor(core: Core) {
+    this.core = core
+  }
+
+  /**
+   * Lists the requests that were made with the API keys of the account, in the key's mode, oldest
+   * first, without their bodies. Poll with the last `nextCursor` to follow the log. A request is in
+   * the log about a second after it was answered, at the time at which it began: one that took long
+   * can appear before a cursor that you already have. Requests for this list are left out.
+   */
+  list(params: ListRequestsParams = {}, options: CallOptions = {}): Pages<t.RequestLogEntry> {
+    return new Pages(this.core, { method: 'GET', path: '/v1/requests', query: { ...params } }, options, { cursor: 'after', items: 'data' })
+  }
+}
+
 /** All resources of the API. */
 export class Resources {
   protected readonly core: Core
@@ -1066,6 +1111,7 @@ export class Resources {
   readonly pickups: PickupsResource
   readonly manifests: ManifestsResource
   readonly locations: LocationsResource
+  readonly requests: RequestsResource
 
   constructor(core: Core) {
     this.core = core
@@ -1092,5 +1138,6 @@ export class Resources {
     this.pickups = new PickupsResource(core)
     this.manifests = new ManifestsResource(core)
     this.locations = new LocationsResource(core)
+    this.requests = new RequestsResource(core)
   }
 }

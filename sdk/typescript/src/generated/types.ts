@@ -21,6 +21,7 @@ export type ErrorCode = Open<
   | 'connection_not_at_location'
   | 'currency_mismatch'
   | 'cursor_expired'
+  | 'document_not_found'
   | 'draft_changed'
   | 'draft_not_found'
   | 'duplicate_order'
@@ -527,6 +528,8 @@ export interface Customs {
   taxIdentifiers?: TaxIdentifier[]
   /** Whether customs documents are sent electronically where possible. */
   paperless?: PaperlessTrade
+  /** Whether the purchase announced that documents follow. */
+  documentsFollow?: boolean
 }
 
 export interface CustomsInput {
@@ -549,6 +552,11 @@ export interface CustomsInput {
    * allow it; off uses printed documents.
    */
   paperless?: PaperlessTrade | undefined
+  /**
+   * True if you upload documents after the purchase with POST /v1/shipments/{id}/documents. FedEx
+   * accepts them only if the purchase announced them; other carriers do not need it.
+   */
+  documentsFollow?: boolean | undefined
 }
 
 export interface CustomsItem {
@@ -722,6 +730,34 @@ export interface Document {
   url?: string
   /** True if the document was uploaded with POST /v1/shipments/{id}/documents. */
   uploaded?: boolean
+  /**
+   * How far an uploaded document is on its way to the carrier. Left out if it is only kept, because
+   * the carrier does not take such documents for this shipment.
+   */
+  submission?: DocumentSubmission
+}
+
+export interface DocumentResolution {
+  /**
+   * What the carrier says: received if it has the document; not_received if it does not, so that the
+   * document can be uploaded again.
+   */
+  outcome: Open<'received' | 'not_received'>
+  /** The carrier's number of the document, if it was received and has one. */
+  documentId?: string | undefined
+}
+
+export interface DocumentSubmission {
+  /**
+   * received once the carrier has confirmed it; pending until then; failed if the carrier does not
+   * have it; needs_review if the answer was lost and the carrier cannot be asked: ask it before you
+   * upload the document again.
+   */
+  status: Open<'pending' | 'received' | 'failed' | 'needs_review'>
+  /** The carrier's number of the document, if it gives one. */
+  documentId?: string
+  /** Why it failed or needs review. */
+  message?: string
 }
 
 export interface DroppedOffer {
@@ -1818,6 +1854,36 @@ export interface Rendering {
   dpi: LabelResolution
 }
 
+export interface RequestLogEntry {
+  /** Identifier of the request, as in the Request-Id header. */
+  id: string
+  /** When it began. */
+  timestamp: string
+  /** HTTP method. */
+  method: string
+  /** Path, without its query. */
+  path: string
+  /** Path with placeholders. */
+  route: string
+  /** HTTP status of the response. */
+  status: number
+  /** How long it took, in milliseconds. */
+  durationMs: number
+  /** The API key that was used. */
+  keyId: string
+  /** The client's idempotency key, if it sent one. */
+  idempotencyKey?: string
+  /** Code of the error; omitted if there was none. */
+  code?: string
+}
+
+export interface RequestLogPage {
+  /** Requests, oldest first. */
+  data: RequestLogEntry[]
+  /** Send it as after to continue; never null, not even at the end of the log. */
+  nextCursor: string
+}
+
 export interface RequestedReturn {
   /** Identifier of the request, prefix rrq_. */
   id: string
@@ -1855,8 +1921,8 @@ export interface RequestedReturn {
   /** When the label was bought. */
   boughtAt?: string
   /**
-   * When the link to the label was mailed; left out if it was not. The tracking page has the label
-   * in any case.
+   * When the link to the label, or the reason of a denial, was mailed; left out if it was not. The
+   * tracking page has both in any case.
    */
   mailedAt?: string
 }
@@ -2809,6 +2875,11 @@ export interface Webhook {
    * or both.
    */
   signature: WebhookSignature
+  /**
+   * The format of another API in which events are sent and signed, for a webhook that was created
+   * under /v2; omitted otherwise.
+   */
+  format?: string
   /** The shared secret. Shown once: when the webhook is created and when its secret is rotated. */
   secret?: string
   /** The public key, if v1a is used. */

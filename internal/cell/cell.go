@@ -1,0 +1,214 @@
+// Package cell divides an installation between databases. Guard makes a copy of
+// the service refuse requests of shards that its cell does not own; Router sends
+// every request to the cell that owns its shard. Neither reads the database for a
+// request: both follow a map of shards in memory, and the fence in the database
+// makes a stale map harmless.
+package cell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// EpochHeader is in every answer of status 421: the epoch of the shard that the
+// cell knows.
+const EpochHeader = "Waybill-Shard-Epoch"
+
+// Source is where the map comes from: the directory, or a cell's own database.
+type Source interface {
+	CellMap(ctx context.Context) (*store.CellMap, error)
+	WatchShards(ctx context.Context, changed func()) error
+}
+
+// A Map is a map of shards in memory that follows its source.
+type Map struct {
+	source  Source
+	log     *slog.Logger
+	current atomic.Pointer[store.CellMap]
+
+	reading sync.Mutex
+	readAt  time.Time // when the last reading began
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when a map is read
+}
+
+// How the map follows its source. A notification comes within milliseconds; the
+// clock is for those that were missed.
+const (
+	readEvery   = 2 * time.Second
+	watchPause  = time.Second
+	readTimeout = 2 * time.Second
+)
+
+// NewMap reads the map from its source.
+func NewMap(ctx context.Context, source Source, log *slog.Logger) (*Map, error) {
+	m := &Map{source: source, log: log, changed: make(chan struct{})}
+	return m, m.Read(ctx)
+}
+
+// Run follows the source until ctx ends.
+func (m *Map) Run(ctx context.Context) {
+	notified := make(chan struct{}, 1)
+	go m.watch(ctx, notified)
+
+	clock := time.NewTicker(readEvery)
+	defer clock.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+		case <-notified:
+		}
+		if err := m.Read(ctx); err != nil && ctx.Err() == nil {
+			m.log.WarnContext(ctx, "read the map of shards", "error", err)
+		}
+	}
+}
+
+// watch passes notifications on, and connects again when the connection is lost.
+func (m *Map) watch(ctx context.Context, notified chan<- struct{}) {
+	for ctx.Err() == nil {
+		err := m.source.WatchShards(ctx, func() {
+			select {
+			case notified <- struct{}{}:
+			default: // one waits already
+			}
+		})
+		if err != nil && ctx.Err() == nil {
+			m.log.DebugContext(ctx, "watch the map of shards", "error", err)
+		}
+
+		select {
+		case <-time.After(watchPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Read reads the map now.
+func (m *Map) Read(ctx context.Context) error { return m.readSince(ctx, time.Now()) }
+
+// readSince reads the map unless that has begun after the time already: many
+// requests can find at once that it is out of date.
+func (m *Map) readSince(ctx context.Context, since time.Time) error {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	if m.readAt.After(since) {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	began := time.Now()
+	read, err := m.source.CellMap(ctx)
+	if err != nil {
+		return fmt.Errorf("read the map of shards: %w", err)
+	}
+	m.readAt = began
+	m.current.Store(read)
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.changed)
+	m.changed = make(chan struct{})
+	return nil
+}
+
+// Place returns where a shard is.
+func (m *Map) Place(shard ship.Shard) store.ShardPlace { return m.current.Load().Shards[shard] }
+
+// Cells returns all cells, by name.
+func (m *Map) Cells() []store.Cell { return m.current.Load().Cells }
+
+// next returns a channel that is closed when the map is read the next time.
+func (m *Map) next() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// Guard answers 421 to requests of shards that are not in the cell, and passes
+// all others on. Nothing was done for a request that it answers, so a router can
+// send it again elsewhere.
+func Guard(next http.Handler, name string, places *Map, shards *Shards) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shard, ok := shards.Of(r)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		place := places.Place(shard)
+		if place.Cell == name && place.MovingTo == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set(EpochHeader, strconv.Itoa(place.Epoch))
+		refuse(w, r, http.StatusMisdirectedRequest, "misdirected", "Misdirected request",
+			fmt.Sprintf("this cell does not hold shard %d: send the request to a router", shard))
+	})
+}
+
+// refuse answers with a problem (RFC 9457).
+func refuse(w http.ResponseWriter, r *http.Request, status int, code, title, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have disconnected
+		"type":      "about:blank",
+		"title":     title,
+		"status":    status,
+		"detail":    detail,
+		"instance":  r.URL.EscapedPath(),
+		"code":      code,
+		"source":    "service",
+		"retryable": true,
+	})
+}
+
+// Shards finds the shard of a request: in its API key, or else in the first id of
+// its path, which is an account's in the dashboard, a connection's in a carrier's
+// push, and a shipment's in a signed link.
+type Shards struct {
+	// OfPage reads the shard from the token of a public tracking page. Tokens are
+	// encrypted, so it takes the installation's keys.
+	OfPage func(token string) (ship.Shard, bool)
+}
+
+const pagePath = "/track/"
+
+// Of returns the shard of a request, and whether it has one.
+func (s *Shards) Of(r *http.Request) (ship.Shard, bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		token, _, _ = r.BasicAuth() // clients of other APIs send the key as a user
+	}
+	if key, ok := ship.ParseKey(strings.TrimSpace(token)); ok {
+		return key.Shard(), true
+	}
+
+	path := r.URL.Path
+	if rest, ok := strings.CutPrefix(path, pagePath); ok {
+		token, _, _ := strings.Cut(rest, "/")
+		return s.OfPage(token)
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if shard, ok := ship.ShardOfID(part); ok {
+			return shard, true
+		}
+	}
+	return 0, false
+}

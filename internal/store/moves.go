@@ -1,0 +1,658 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Moves of shards between cells: their rows in the directory, the fence around a
+// shard, and what is done at the switch. How rows are copied is in moves_copy.go.
+
+// A MoveState is how far a move is.
+type MoveState string
+
+// The states of a move. Until it is switched it can go back to planned.
+const (
+	MovePlanned    MoveState = "planned"
+	MoveCopying    MoveState = "copying"
+	MoveCatchingUp MoveState = "catching_up"
+	MoveFrozen     MoveState = "frozen"
+	MoveSwitched   MoveState = "switched"
+	MovePurging    MoveState = "purging"
+	MoveDone       MoveState = "done"
+)
+
+// A Move is a move of a shard, as the directory knows it.
+type Move struct {
+	ID           string
+	Shard        int
+	Source       string
+	Target       string
+	State        MoveState
+	Epoch        int // of the shard afterwards
+	RowsExpected int64
+	RowsCopied   int64
+	BytesCopied  int64
+	Failures     int
+	LastError    *string
+	StartedAt    time.Time
+	FrozenAt     *time.Time
+	SwitchedAt   *time.Time
+	PurgeAfter   *time.Time
+}
+
+const moveColumns = `id::text, shard, source, target, state, epoch, rows_expected, rows_copied, bytes_copied, failures, last_error,
+  started_at, frozen_at, switched_at, purge_after`
+
+// A Mover moves shards. It has a connection of the directory's owner, and in both
+// cells one of an operator's login: a superuser, because subscriptions and rows of
+// all accounts need that.
+type Mover struct {
+	directory, source, target *pgx.Conn
+	sourceURL                 string
+}
+
+// OpenDirectoryOwner connects to the directory as the owner of its tables.
+func OpenDirectoryOwner(ctx context.Context, url string) (*Mover, error) {
+	conn, err := connectOwner(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("directory: %w", err)
+	}
+	return &Mover{directory: conn}, nil
+}
+
+// Close ends the connections.
+func (m *Mover) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	m.closeCells(ctx)
+	_ = m.directory.Close(ctx)
+}
+
+func (m *Mover) closeCells(ctx context.Context) {
+	for _, conn := range []*pgx.Conn{m.source, m.target} {
+		if conn != nil {
+			_ = conn.Close(ctx)
+		}
+	}
+	m.source = nil
+	m.target = nil
+}
+
+// Places returns the map of the directory.
+func (m *Mover) Places(ctx context.Context) (*CellMap, error) { return readCellMap(ctx, m.directory) }
+
+const (
+	sqlOpenMove = `SELECT ` + moveColumns + ` FROM shard_moves WHERE shard = $1 AND state <> 'done'`
+
+	sqlMoves = `SELECT ` + moveColumns + ` FROM shard_moves WHERE $1 OR state <> 'done' ORDER BY started_at`
+
+	sqlPlanMove = `
+INSERT INTO shard_moves (shard, source, target, epoch)
+SELECT s.shard, s.cell, c.name, s.epoch + 1
+FROM shards s JOIN cells c ON c.name = @target
+WHERE s.shard = @shard AND s.cell <> c.name
+RETURNING ` + moveColumns
+)
+
+// Moves lists the moves that are not done, or all of them.
+func (m *Mover) Moves(ctx context.Context, all bool) ([]Move, error) {
+	return selectList(ctx, m.directory, pgx.RowToStructByPos[Move], sqlMoves, all)
+}
+
+// Plan returns the open move of the shard to the cell, or a new one.
+func (m *Mover) Plan(ctx context.Context, shard ship.Shard, target string) (Move, error) {
+	open, err := selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlOpenMove, int(shard))
+	switch {
+	case ship.KindOf(err) == ship.NotFound:
+	case err != nil:
+		return open, err
+	case open.State == MovePurging:
+		return open, ship.Errorf(ship.Conflict, "shard %d has moved from %s to %s, and %s still has its old rows: run \"waybill shard purge\" first", shard, open.Source, open.Target, open.Source)
+	case open.Target != target:
+		return open, ship.Errorf(ship.Conflict, "shard %d is moving to %s already", shard, open.Target)
+	default:
+		return open, nil
+	}
+
+	planned, err := selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlPlanMove, pgx.NamedArgs{"shard": int(shard), "target": target})
+	if ship.KindOf(err) == ship.NotFound {
+		return planned, ship.Errorf(ship.NotFound, "there is no cell %s, or it holds shard %d already", target, shard)
+	}
+	return planned, err
+}
+
+// moverLock is the class of the locks that keep two movers from one move.
+const moverLock = 2002876005
+
+const (
+	sqlLockMove   = `SELECT pg_try_advisory_lock($1, $2)`
+	sqlUnlockMove = `SELECT pg_advisory_unlock($1, $2)`
+)
+
+// Open connects to both cells of a move, and keeps other movers from it until it is
+// released or the connection to the directory ends.
+func (m *Mover) Open(ctx context.Context, move *Move, databases map[string]string) error {
+	isFree, err := selectOne(ctx, m.directory, pgx.RowTo[bool], sqlLockMove, moverLock, move.Shard)
+	if err != nil {
+		return err
+	}
+	if !isFree {
+		return ship.Errorf(ship.Conflict, "another mover is at work on shard %d", move.Shard)
+	}
+
+	m.closeCells(ctx)
+	m.sourceURL = databases[move.Source]
+	if m.source, err = openCell(ctx, move.Source, databases); err != nil {
+		return err
+	}
+	m.target, err = openCell(ctx, move.Target, databases)
+	return err
+}
+
+// Release lets other movers at the move.
+func (m *Mover) Release(ctx context.Context, move *Move) error {
+	_, err := m.directory.Exec(ctx, sqlUnlockMove, moverLock, move.Shard)
+	return explain(err)
+}
+
+const sqlInspectCell = `
+SELECT (SELECT cell FROM instance), EXISTS (SELECT FROM cell_state), current_setting('wal_level'),
+  (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
+  (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = '` + application + `')`
+
+// openCell connects to the database of a cell with an operator's login.
+func openCell(ctx context.Context, name string, databases map[string]string) (*pgx.Conn, error) {
+	if databases[name] == "" {
+		return nil, ship.Errorf(ship.Invalid, "the address of the database of cell %s is missing: --cell-database %s=postgres://...", name, name)
+	}
+	conn, state, err := inspectSchema(ctx, databases[name])
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w", name, err)
+	}
+
+	var present, walLevel string
+	var isFenced, isSuperuser bool
+	var unaware int
+	err = conn.QueryRow(ctx, sqlInspectCell).Scan(&present, &isFenced, &walLevel, &isSuperuser, &unaware)
+	switch {
+	case err != nil:
+		err = explain(err)
+	case state.NeedsMigration() != nil:
+		err = state.NeedsMigration()
+	case !isFenced || present != name:
+		err = ship.Errorf(ship.Conflict, "the database is not this cell")
+	case !isSuperuser:
+		err = ship.Errorf(ship.Forbidden, "a move needs a superuser, and the login %s is none", state.Login.User)
+	case walLevel != "logical":
+		err = ship.Errorf(ship.Conflict, "the server has wal_level=%s: set wal_level=logical, and restart it", walLevel)
+	case unaware > 0:
+		err = ship.Errorf(ship.Conflict, "%d connections are of copies of the service that were started before the database became a cell: restart them", unaware)
+	}
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, fmt.Errorf("cell %s: %w", name, err)
+	}
+	return conn, nil
+}
+
+const (
+	sqlSetMoveState = `
+UPDATE shard_moves SET state = @state, changed_at = now(),
+  frozen_at = CASE WHEN @state = 'frozen' THEN clock_timestamp() WHEN @state = 'planned' THEN NULL ELSE frozen_at END,
+  purge_after = CASE WHEN @state = 'purging' THEN now() + @keep::interval ELSE purge_after END
+WHERE id = @id::uuid
+RETURNING frozen_at, switched_at`
+
+	sqlMoveFailed = `
+UPDATE shard_moves SET state = 'planned', failures = failures + 1, last_error = @error, changed_at = now(), rows_copied = 0, bytes_copied = 0
+WHERE id = @id::uuid AND state IN ('planned', 'copying', 'catching_up', 'frozen')`
+)
+
+// SetState records how far the move is. Keep is for how long the source keeps its
+// rows, for a move that begins to purge.
+func (m *Mover) SetState(ctx context.Context, move *Move, state MoveState, keep time.Duration) error {
+	args := pgx.NamedArgs{"id": move.ID, "state": string(state), "keep": keep}
+	if err := m.directory.QueryRow(ctx, sqlSetMoveState, args).Scan(&move.FrozenAt, &move.SwitchedAt); err != nil {
+		return explain(err)
+	}
+	move.State = state
+	return nil
+}
+
+const (
+	sqlHold = `UPDATE shards SET moving_to = @target WHERE shard = @shard`
+
+	sqlFreeze = `UPDATE shards SET moving_to = @target, frozen = true WHERE shard = @shard`
+
+	sqlThaw = `UPDATE shards SET moving_to = NULL, frozen = false WHERE shard = @shard AND cell = @source`
+
+	sqlLockShard = `SELECT pg_advisory_xact_lock(2002876004, $1)`
+)
+
+// GoBack gives up an attempt to move: the shard is served at its source again, and
+// what was copied is dropped.
+func (m *Mover) GoBack(ctx context.Context, move *Move, cause error) error {
+	args := pgx.NamedArgs{"shard": move.Shard, "source": move.Source, "id": move.ID, "error": cause.Error()}
+	var errs []error
+	for _, conn := range []*pgx.Conn{m.source, m.directory} {
+		if _, err := conn.Exec(ctx, sqlThaw, args); err != nil {
+			errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
+		}
+	}
+	if _, err := m.directory.Exec(ctx, sqlMoveFailed, args); err != nil {
+		errs = append(errs, explain(err))
+	}
+	errs = append(errs, m.DropCopies(ctx, move))
+	move.State = MovePlanned
+	return errors.Join(errs...)
+}
+
+// Hold has routers hold the requests of the shard, and copies of the service refuse
+// them.
+func (m *Mover) Hold(ctx context.Context, move *Move) error {
+	args := pgx.NamedArgs{"shard": move.Shard, "target": move.Target}
+	for _, conn := range []*pgx.Conn{m.directory, m.source} {
+		if _, err := conn.Exec(ctx, sqlHold, args); err != nil {
+			return explain(err)
+		}
+	}
+	return nil
+}
+
+// sqlLimitFreeze is how long a move waits for transactions that are in the shard.
+const sqlLimitFreeze = `SET lock_timeout = '5s'`
+
+// Freeze ends writing to the shard. When it returns, no transaction is open that
+// could still write to it: those of tenants hold the shard's lock, and all others
+// that began before are waited for.
+func (m *Mover) Freeze(ctx context.Context, move *Move) error {
+	if _, err := m.source.Exec(ctx, sqlLimitFreeze); err != nil {
+		return explain(err)
+	}
+	err := pgx.BeginFunc(ctx, m.source, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlLockShard, move.Shard); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlFreeze, pgx.NamedArgs{"shard": move.Shard, "target": move.Target})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("freeze shard %d: %w", move.Shard, explain(err))
+	}
+	return waitOut(ctx, m.source)
+}
+
+const (
+	sqlClock = `SELECT clock_timestamp()`
+
+	sqlOlderTransactions = `
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = '` + cellApplication + `' AND xact_start < $1`
+
+	waitOutAtMost = 10 * time.Second
+)
+
+// waitOut waits until every transaction of the service that is open now has ended.
+func waitOut(ctx context.Context, conn *pgx.Conn) error {
+	began, err := selectOne(ctx, conn, pgx.RowTo[time.Time], sqlClock)
+	if err != nil {
+		return err
+	}
+	for start := time.Now(); ; {
+		open, err := selectOne(ctx, conn, pgx.RowTo[int], sqlOlderTransactions, began)
+		if err != nil || open == 0 {
+			return err
+		}
+		if time.Since(start) > waitOutAtMost {
+			return ship.Errorf(ship.Unavailable, "%d transactions do not end", open)
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const (
+	sqlLogEpoch = `SELECT log_epoch FROM cell_state`
+
+	sqlRaiseLogEpoch = `UPDATE cell_state SET log_epoch = $1 WHERE log_epoch < $1`
+
+	sqlReadLogEpoch = `UPDATE cell_state SET readable_log_epoch = log_epoch WHERE readable_log_epoch < log_epoch`
+)
+
+// RaiseLogEpoch makes what the target writes to its log from now on come after all
+// that the source has written.
+func (m *Mover) RaiseLogEpoch(ctx context.Context) error {
+	above, err := selectOne(ctx, m.source, pgx.RowTo[int], sqlLogEpoch)
+	if err != nil {
+		return err
+	}
+	if _, err := m.target.Exec(ctx, sqlRaiseLogEpoch, above+1); err != nil {
+		return explain(err)
+	}
+
+	// A transaction that took its number from the old epoch may commit after one
+	// of the new epoch, and readers must not pass it.
+	if err := waitOut(ctx, m.target); err != nil {
+		return err
+	}
+	_, err = m.target.Exec(ctx, sqlReadLogEpoch)
+	return explain(err)
+}
+
+// IsLogAbove reports whether the target's log still comes after the source's: another
+// shard may have moved to the source meanwhile.
+func (m *Mover) IsLogAbove(ctx context.Context) (bool, error) {
+	source, err := selectOne(ctx, m.source, pgx.RowTo[int], sqlLogEpoch)
+	if err != nil {
+		return false, err
+	}
+	target, err := selectOne(ctx, m.target, pgx.RowTo[int], sqlLogEpoch)
+	return target > source, err
+}
+
+const sqlSwitch = `
+WITH moved AS (
+  UPDATE shards SET cell = @target, epoch = @epoch, moving_to = @target, frozen = true WHERE shard = @shard
+)
+UPDATE shard_moves SET state = 'switched', changed_at = now() WHERE id = @id::uuid`
+
+// Switch makes the target the shard's owner in the directory. From here on the
+// move can only go forward.
+func (m *Mover) Switch(ctx context.Context, move *Move) error {
+	if _, err := m.directory.Exec(ctx, sqlSwitch, moveArgs(move)); err != nil {
+		return explain(err)
+	}
+	move.State = MoveSwitched
+	return nil
+}
+
+func moveArgs(move *Move) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"id":     move.ID,
+		"shard":  move.Shard,
+		"source": move.Source,
+		"target": move.Target,
+		"epoch":  move.Epoch,
+	}
+}
+
+const (
+	// sqlArrive finds no row if it was done before.
+	sqlArrive = `
+UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false
+WHERE shard = @shard AND NOT (cell = @target AND epoch = @epoch AND NOT frozen)`
+
+	sqlSlotCursors = `SELECT slot, cursor_txid::text, cursor_id::text, cursor_at FROM webhook_slots ORDER BY slot`
+
+	// sqlMoveEndpoints has the endpoints read on by themselves from where their
+	// slot was at the source. The dispatcher notices them by the time of the change.
+	sqlMoveEndpoints = `
+UPDATE webhook_endpoints e SET
+  cursor_txid = coalesce(e.cursor_txid, s.txid::xid8),
+  cursor_id = coalesce(e.cursor_id, s.id::uuid),
+  cursor_at = coalesce(e.cursor_at, s.at),
+  catching_up = true,
+  version = e.version + 1,
+  changed_at = clock_timestamp()
+FROM unnest(@slots::int[], @txids::text[], @ids::text[], @times::timestamptz[]) AS s (slot, txid, id, at)
+WHERE s.slot = e.slot AND shard_of(e.account_id) = @shard`
+
+	// sqlUncounted lists the shipments whose facts at the source lack their last
+	// change.
+	sqlUncounted = `
+SELECT c.account_id::text, c.livemode, c.shipment_id::text FROM shipment_changes c WHERE shard_of(c.account_id) = @shard
+UNION
+SELECT e.account_id::text, e.livemode, e.subject_id::text FROM events e, facts_progress p
+WHERE (e.txid, e.id) > (p.cursor_txid, p.cursor_id) AND NOT e.is_tracker AND shard_of(e.account_id) = @shard`
+
+	sqlCountAgain = `
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @shipments::uuid[])`
+
+	sqlAsReplica = `SET LOCAL session_replication_role = replica`
+)
+
+// Arrive makes the target own the shard, with what is not copied as rows: the
+// position of its webhooks, its jobs, its people, and the shipments that are to be
+// counted. It is done once, however often it is called.
+func (m *Mover) Arrive(ctx context.Context, move *Move) error {
+	return pgx.BeginFunc(ctx, m.target, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlArrive, moveArgs(move))
+		if err != nil {
+			return fmt.Errorf("own shard %d: %w", move.Shard, explain(err))
+		}
+		if tag.RowsAffected() == 0 {
+			return nil
+		}
+
+		// Triggers and foreign keys have done their work at the source.
+		if _, err := tx.Exec(ctx, sqlAsReplica); err != nil {
+			return explain(err)
+		}
+		for _, step := range []func(context.Context, pgx.Tx, *Move) error{m.moveEndpoints, m.moveUncounted, m.moveJobs, m.movePeople} {
+			if err := step(ctx, tx, move); err != nil {
+				return fmt.Errorf("complete shard %d: %w", move.Shard, explain(err))
+			}
+		}
+		return nil
+	})
+}
+
+func (m *Mover) moveEndpoints(ctx context.Context, tx pgx.Tx, move *Move) error {
+	var slots []int
+	var numbers, ids []string
+	var times []time.Time
+	var slot int
+	var number, id string
+	var at time.Time
+	err := selectEach(ctx, m.source, []any{&slot, &number, &id, &at}, func() error {
+		slots = append(slots, slot)
+		numbers = append(numbers, number)
+		ids = append(ids, id)
+		times = append(times, at)
+		return nil
+	}, sqlSlotCursors)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, sqlMoveEndpoints, pgx.NamedArgs{"shard": move.Shard, "slots": slots, "txids": numbers, "ids": ids, "times": times})
+	return err
+}
+
+func (m *Mover) moveUncounted(ctx context.Context, tx pgx.Tx, move *Move) error {
+	var accounts, shipments []string
+	var livemodes []bool
+	var account, shipment string
+	var livemode bool
+	err := selectEach(ctx, m.source, []any{&account, &livemode, &shipment}, func() error {
+		accounts = append(accounts, account)
+		livemodes = append(livemodes, livemode)
+		shipments = append(shipments, shipment)
+		return nil
+	}, sqlUncounted, pgx.NamedArgs{"shard": move.Shard})
+	if err != nil || len(accounts) == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, sqlCountAgain, pgx.NamedArgs{"accounts": accounts, "livemodes": livemodes, "shipments": shipments})
+	return err
+}
+
+// What is moved as JSON: a few rows of tables that are not divided by account. A job
+// that was running is available again. Sessions are not moved: people sign in anew.
+const (
+	jobsOfShard = `finalized_at IS NULL AND args->>'account' IN (SELECT account_text(a.id) FROM accounts a WHERE shard_of(a.id) = $1)`
+
+	sqlMovedJobs = `
+SELECT (to_jsonb(j) - 'id' || jsonb_build_object('state', CASE j.state::text WHEN 'running' THEN 'available' ELSE j.state::text END))::text
+FROM river_job j WHERE ` + jobsOfShard
+
+	sqlDropMovedJobs = `DELETE FROM river_job WHERE ` + jobsOfShard
+
+	peopleOfShard = ` IN (SELECT m.person_id FROM members m WHERE shard_of(m.account_id) = $1)`
+
+	sqlMovedPeople        = `SELECT to_jsonb(x)::text FROM people x WHERE x.id` + peopleOfShard
+	sqlMovedPasskeys      = `SELECT to_jsonb(x)::text FROM passkeys x WHERE x.person_id` + peopleOfShard
+	sqlMovedRecoveryCodes = `SELECT to_jsonb(x)::text FROM recovery_codes x WHERE x.person_id` + peopleOfShard
+	sqlMovedIdentities    = `SELECT to_jsonb(x)::text FROM identities x WHERE x.person_id` + peopleOfShard
+
+	sqlColumnsBut = `
+SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attname <> $2`
+)
+
+func (m *Mover) moveJobs(ctx context.Context, tx pgx.Tx, move *Move) error {
+	return m.moveAsJSON(ctx, tx, move, "river_job", "id", sqlMovedJobs)
+}
+
+func (m *Mover) movePeople(ctx context.Context, tx pgx.Tx, move *Move) error {
+	for _, moved := range [][2]string{
+		{"people", sqlMovedPeople},
+		{"passkeys", sqlMovedPasskeys},
+		{"recovery_codes", sqlMovedRecoveryCodes},
+		{"identities", sqlMovedIdentities},
+	} {
+		if err := m.moveAsJSON(ctx, tx, move, moved[0], "", moved[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveAsJSON copies the rows of a query, one JSON object each, without a column
+// that the target gives a value to. What the target has already stays.
+func (m *Mover) moveAsJSON(ctx context.Context, tx pgx.Tx, move *Move, table, without, query string) error {
+	rows, err := selectList(ctx, m.source, pgx.RowTo[string], query, move.Shard)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	list, err := selectOne(ctx, tx, pgx.RowTo[string], sqlColumnsBut, table, without)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, fmt.Sprintf(
+		"INSERT INTO %[1]s (%[2]s) SELECT %[2]s FROM unnest($1::text[]) AS r (item), jsonb_populate_record(NULL::%[1]s, r.item::jsonb) ON CONFLICT DO NOTHING", table, list), rows)
+	return err
+}
+
+const sqlLeave = `
+UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false
+WHERE shard = @shard AND epoch <= @epoch`
+
+const sqlMoveSwitched = `UPDATE shard_moves SET switched_at = coalesce(switched_at, clock_timestamp()) WHERE id = @id::uuid`
+
+// Leave has the source give the shard up, and routers send its requests to the
+// target.
+func (m *Mover) Leave(ctx context.Context, move *Move) error {
+	for _, conn := range []*pgx.Conn{m.source, m.directory} {
+		if _, err := conn.Exec(ctx, sqlLeave, moveArgs(move)); err != nil {
+			return explain(err)
+		}
+	}
+	if _, err := m.directory.Exec(ctx, sqlMoveSwitched, moveArgs(move)); err != nil {
+		return explain(err)
+	}
+	_, err := m.source.Exec(ctx, sqlDropMovedJobs, move.Shard)
+	return explain(err)
+}
+
+const sqlErasedAtTarget = `SELECT EXISTS (SELECT FROM erasures WHERE shard_of(account_id) = $1 AND id >= $2)`
+
+// IsErased reports whether personal data of the shard was erased at the target since
+// the switch. The source must not keep it then.
+func (m *Mover) IsErased(ctx context.Context, move *Move) (bool, error) {
+	return selectOne(ctx, m.target, pgx.RowTo[bool], sqlErasedAtTarget, move.Shard, ship.RawIDAt(*move.SwitchedAt))
+}
+
+// Purge deletes the rows of a shard at the source that it has left, some at a time.
+func (m *Mover) Purge(ctx context.Context, move *Move) error {
+	places, err := readCellMap(ctx, m.source)
+	if err != nil {
+		return err
+	}
+	if places.Shards[move.Shard].Cell == move.Source {
+		return ship.Errorf(ship.Conflict, "%s still owns shard %d", move.Source, move.Shard)
+	}
+	return deleteShard(ctx, m.source, move.Shard)
+}
+
+const (
+	sqlForgetCurrentAccount = `UPDATE sessions SET current_account_id = NULL WHERE shard_of(current_account_id) = $1`
+
+	sqlDeleteAccounts = `DELETE FROM accounts WHERE shard_of(id) = $1`
+
+	// sqlLeaves lists the tables themselves, and the partitions of those that have
+	// some.
+	sqlLeaves = `
+SELECT leaf.relation::regclass::text
+FROM pg_class c CROSS JOIN LATERAL (
+  SELECT c.oid AS relation WHERE c.relkind = 'r'
+  UNION ALL SELECT p.relid FROM pg_partition_tree(c.oid) p WHERE c.relkind = 'p' AND p.isleaf
+) leaf
+WHERE c.relnamespace = 'public'::regnamespace AND c.relname = ANY ($1)`
+
+	purgeBatch = 5000
+)
+
+// deleteShard deletes all rows of the shard.
+func deleteShard(ctx context.Context, conn *pgx.Conn, shard int) error {
+	tables, err := movedTables(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "SET session_replication_role = replica"); err != nil {
+		return explain(err)
+	}
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SET session_replication_role = origin") }()
+	if _, err := conn.Exec(ctx, sqlForgetCurrentAccount, shard); err != nil {
+		return explain(err)
+	}
+
+	// The accounts come last: the rows of the others are found by them.
+	names := []string{"shipment_changes"}
+	for _, table := range tables {
+		if table.name != accountsTable {
+			names = append(names, table.name)
+		}
+	}
+	leaves, err := selectList(ctx, conn, pgx.RowTo[string], sqlLeaves, names)
+	if err != nil {
+		return err
+	}
+	for _, leaf := range leaves {
+		statement := fmt.Sprintf(`DELETE FROM ONLY %[1]s WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM ONLY %[1]s WHERE account_id = ANY (ARRAY(SELECT id FROM accounts WHERE shard_of(id) = $1)) LIMIT %[2]d))`, leaf, purgeBatch)
+		for {
+			tag, err := conn.Exec(ctx, statement, shard)
+			if err != nil {
+				return fmt.Errorf("delete from %s: %w", leaf, explain(err))
+			}
+			if tag.RowsAffected() < purgeBatch {
+				break
+			}
+		}
+	}
+	_, err = conn.Exec(ctx, sqlDeleteAccounts, shard)
+	return explain(err)
+}
+
+// quoted is a text as a literal of SQL.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

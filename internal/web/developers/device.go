@@ -1,0 +1,132 @@
+package developers
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/web/site"
+)
+
+// deviceView is the page on which a person approves a terminal.
+type deviceView struct {
+	Code     string
+	Device   account.Device
+	Form     keyForm
+	Accounts []member.Membership // others that the terminal can be signed in to
+	Done     string              // "terminal-approved" or "terminal-denied"
+}
+
+// terminalScopes are what a terminal may do in live mode if the person does not
+// choose: a day's work, but not the settings of the account.
+var terminalScopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "events", "carriers", "requests"}
+
+// terminalLife is how many days the key of a terminal works if the person does not
+// choose.
+const terminalLife = "90"
+
+// getDevice handles GET /app/{account}/{mode}/device: the form for a code, or the
+// terminal that shows it.
+func getDevice(v *site.Visit) error {
+	page := deviceView{Code: v.Query("code"), Done: v.Query("done")}
+	if page.Code == "" {
+		return v.Show(http.StatusOK, devicePage(v.Frame("Sign in a terminal", "keys"), page))
+	}
+
+	page.Form = keyForm{Days: terminalLife, Scopes: []string{"*"}}
+	if v.Live {
+		page.Form.Scopes = terminalScopes
+	}
+	return showDevice(v, http.StatusOK, page)
+}
+
+// showDevice shows the terminal of the page's code, or that there is none.
+func showDevice(v *site.Visit, status int, page deviceView) error {
+	device, err := v.Account.Device(v.Context(), page.Code)
+	switch {
+	case ship.KindOf(err) == ship.NotFound:
+		page.Form.Wrong, _ = site.ProblemsOf(err)
+		return v.Show(http.StatusNotFound, devicePage(v.Frame("Sign in a terminal", "keys"), page))
+	case err != nil:
+		return err
+	case v.Live && !device.WantsLive:
+		// A terminal that did not ask for live mode does not get it.
+		return v.Redirect(deviceAddress(v.Who.Account.ID, false, page.Code), "")
+	}
+
+	page.Device = device
+	if page.Form.Name == "" {
+		page.Form.Name = terminalName(device.Name, v.Who.Name())
+	}
+	memberships, err := v.Member.Accounts(v.Context(), v.Who.Actor)
+	if err != nil {
+		return err
+	}
+	for _, membership := range memberships {
+		if membership.Account != v.Who.Account.ID && membership.Role.Can(member.ManageKeys) {
+			page.Accounts = append(page.Accounts, membership)
+		}
+	}
+	return v.Show(status, devicePage(v.Frame("Sign in a terminal", "keys"), page))
+}
+
+// terminalName returns what the key of a person's terminal is called, no longer than
+// a name may be.
+func terminalName(device, person string) string {
+	name := []rune(device + " (" + person + ")")
+	return string(name[:min(len(name), ship.MaxName)])
+}
+
+// deviceAddress returns the address of the page for a code.
+func deviceAddress(id ship.AccountID, live bool, code string) string {
+	return site.ModePath(id, live, "device") + "?code=" + url.QueryEscape(code)
+}
+
+// decideDevice handles POST /app/{account}/{mode}/device: the person approves the
+// terminal in this account and mode, or denies it.
+func decideDevice(v *site.Visit) error {
+	page := deviceView{Code: v.Form("code")}
+	person := v.Who.Actor.Person.ID
+	if v.Form("do") == "deny" {
+		switch err := v.Account.DenyDevice(v.Audited("", "", nil), page.Code, v.Tenant(), person); {
+		case ship.KindOf(err) == ship.NotFound:
+			return showDevice(v, http.StatusNotFound, page)
+		case err != nil:
+			return err
+		}
+		return v.Redirect(v.To("device"), "terminal-denied")
+	}
+
+	page.Form = keyForm{
+		Name:     v.Form("name"),
+		Networks: v.Form("networks"),
+		Days:     v.Form("days"),
+		Limit:    v.Form("limit"),
+		Scopes:   narrowScopes(v.Request.PostForm["scope"]),
+	}
+	in := account.NewKeyInput{
+		Account:    v.Who.Account.ID,
+		Livemode:   v.Live,
+		Name:       page.Form.Name,
+		Scopes:     page.Form.Scopes,
+		DailyLimit: page.Form.Limit,
+		Person:     person,
+	}
+	err := ship.InvalidFields(page.Form.parseInto(&in))
+	if err == nil {
+		err = v.Account.ApproveDevice(v.Audited("", "", nil), page.Code, in)
+	}
+
+	switch invalid, fixable := site.ProblemsOf(err); {
+	case err == nil:
+		return v.Redirect(v.To("device"), "terminal-approved")
+	case ship.KindOf(err) == ship.Invalid && fixable:
+		page.Form.Wrong = invalid
+		return showDevice(v, http.StatusUnprocessableEntity, page)
+	case ship.KindOf(err) == ship.NotFound:
+		return showDevice(v, http.StatusNotFound, page)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+func TestTheFormOffersServicePoints(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	f := addressForm()
+	w := b.send(member.Shipper, b.home+"/shipments/points", f, "HX-Request", "true")
+	body := w.Body.String()
+	for _, text := range []string{`type="radio" name="option.servicePoint"`, "Deliver to the address", "UPS Access Point", " mi<", "Mon"} {
+		if w.Code != http.StatusOK || !strings.Contains(body, text) {
+			t.Errorf("%d, no %q in %s", w.Code, text, body)
+		}
+	}
+
+	f.Set("zip", "")
+	f.Set("city", "")
+	w = b.send(member.Shipper, b.home+"/shipments/points", f, "HX-Request", "true")
+	if body := w.Body.String(); w.Code != http.StatusOK || strings.Contains(body, "radio") || !strings.Contains(body, `class="bad"`) {
+		t.Errorf("without a place: %d %s", w.Code, body)
+	}
+}
+
+func TestTheFormShowsDuties(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.send(member.Shipper, b.home+"/shipments/duties", abroadForm(), "HX-Request", "true")
+	for _, text := range []string{"Duties and taxes", "DHL Express", "estimate"} {
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("%d, no %q in %s", w.Code, text, w.Body)
+		}
+	}
+	w = b.send(member.Shipper, b.home+"/shipments/duties", addressForm(), "HX-Request", "true")
+	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != "" {
+		t.Errorf("inside a country: %d %q", w.Code, w.Body)
+	}
+}
+
+func TestADeliveredShipmentHasItsProof(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owned := storetest.Conn(t, b.store.System().Config().ConnString())
+	for carrier, hasProof := range map[string]bool{"ups": true, "usps": false} {
+		bought, err := b.web.Shipping.Buy(t.Context(), shipping.BuyInput{
+			Tenant: ship.Tenant{Account: b.owner.ID}, Account: b.owner, OneParcel: true, Carrier: carrier,
+			Order: ship.Order{OrderID: carrier, Destination: people[0], Parcels: []ship.Parcel{{Weight: 1}}},
+		})
+		b.must(err)
+		page := b.home + "/shipments/" + string(bought.Shipment.ID)
+		if w := b.send(member.Shipper, page, nil); strings.Contains(w.Body.String(), "proof-of-delivery") {
+			t.Error("a parcel that is not delivered has a proof")
+		}
+
+		if _, err := owned.Exec(t.Context(), "UPDATE shipment_states SET status = 'delivered'"); err != nil {
+			t.Fatal(err)
+		}
+		w := b.send(member.Shipper, page+"/proof-of-delivery", nil)
+		if isShown := w.Code == http.StatusOK && strings.HasPrefix(w.Body.String(), "%PDF"); isShown != hasProof {
+			t.Errorf("%s: %d %.80s", carrier, w.Code, w.Body)
+		}
+		if isLinked := strings.Contains(b.send(member.Shipper, page, nil).Body.String(), "proof-of-delivery"); isLinked != hasProof {
+			t.Errorf("%s: the page has a link: %v", carrier, isLinked)
+		}
+	}
+}
