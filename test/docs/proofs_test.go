@@ -40,6 +40,11 @@ var claims = []claim{
 		"{{n .figures.TestProveStorm.sold}} labels sold", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
 	},
 	{
+		"... and by clients of EasyPost's API, which retry without a key",
+		"{{n .figures.TestProveMovedClients.purchases}} shipments, {{n .figures.TestProveMovedClients.requests}} purchases sent, {{n .figures.TestProveMovedClients.lost}} answers lost",
+		"{{n .figures.TestProveMovedClients.violations}} second labels", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
+	},
+	{
 		"... after a restore to an earlier moment, without the machines' disks",
 		"{{n .figures.TestProveRestore.lost}} purchases of the lost time asked for again under their keys",
 		"{{n .figures.TestProveRestore.violations}} second labels", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
