@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -56,22 +57,35 @@ func (m *Mover) Move(ctx context.Context, shard ship.Shard, target string) (*sto
 		if err == nil {
 			return &move, nil
 		}
-		if move.State == store.MoveSwitched || move.State == store.MovePurging {
-			return nil, fmt.Errorf("shard %d is at %s, but the move is not finished: run the command again: %w", shard, target, err)
-		}
 
 		// The shard is served at its source again, even if the mover is told to
 		// stop.
-		back := context.WithoutCancel(ctx)
-		err = errors.Join(err, m.Store.GoBack(back, &move, err))
-		if attempt == attempts || ctx.Err() != nil {
+		if !isSwitched(&move) {
+			err = errors.Join(err, m.Store.GoBack(context.WithoutCancel(ctx), &move, err))
+		}
+
+		switch {
+		case isSwitched(&move):
+			return nil, fmt.Errorf("shard %d is at %s, but the move is not finished: run the command again: %w", shard, target, err)
+		case move.State != store.MovePlanned:
+			return nil, fmt.Errorf("the directory does not say how far the move of shard %d is: run the command again: %w", shard, err)
+		case attempt == attempts || ctx.Err() != nil:
 			return nil, fmt.Errorf("shard %d stays at %s: %w", shard, move.Source, err)
 		}
 	}
 }
 
+// isSwitched reports whether the move can only go forward.
+func isSwitched(move *store.Move) bool {
+	return slices.Contains([]store.MoveState{store.MoveSwitched, store.MovePurging, store.MoveDone}, move.State)
+}
+
 // run takes the move from the state that it is in to the purge.
 func (m *Mover) run(ctx context.Context, move *store.Move) error {
+	if move.State == store.MovePurging || move.State == store.MoveDone {
+		return nil // another mover has finished it meanwhile
+	}
+
 	if move.State != store.MoveSwitched {
 		if err := m.prepare(ctx, move); err != nil {
 			return err
@@ -227,6 +241,9 @@ func (m *Mover) purge(ctx context.Context, move *store.Move, isDue bool) (isDone
 	}
 	defer func() { _ = m.Store.Release(context.WithoutCancel(ctx), move) }() // it ends with the connection too
 
+	if move.State != store.MovePurging {
+		return false, nil // somebody else has purged it meanwhile
+	}
 	if !isDue {
 		if isDue, err = m.Store.IsErased(ctx, move); err != nil || !isDue {
 			return false, err

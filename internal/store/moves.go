@@ -56,7 +56,8 @@ const moveColumns = `id::text, shard, source, target, state, epoch, rows_expecte
 // all accounts need that.
 type Mover struct {
 	directory, source, target *pgx.Conn
-	sourceURL                 string
+	directoryURL              string
+	databases                 map[string]string // of the cells, by name
 }
 
 // OpenDirectoryOwner connects to the directory as the owner of its tables.
@@ -65,7 +66,7 @@ func OpenDirectoryOwner(ctx context.Context, url string) (*Mover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory: %w", err)
 	}
-	return &Mover{directory: conn}, nil
+	return &Mover{directory: conn, directoryURL: url}, nil
 }
 
 // Close ends the connections.
@@ -137,9 +138,23 @@ const (
 	sqlUnlockMove = `SELECT pg_advisory_unlock($1, $2)`
 )
 
+const sqlShardMove = `SELECT ` + moveColumns + ` FROM shard_moves WHERE id = $1::uuid`
+
 // Open connects to both cells of a move, and keeps other movers from it until it is
 // released or the connection to the directory ends.
 func (m *Mover) Open(ctx context.Context, move *Move, databases map[string]string) error {
+	if err := m.lock(ctx, move); err != nil {
+		return err
+	}
+
+	m.closeCells(ctx)
+	m.databases = databases
+	return m.openCells(ctx, move)
+}
+
+// lock keeps other movers from the move. The state is read again under the lock:
+// another mover may have taken the move further since it was read.
+func (m *Mover) lock(ctx context.Context, move *Move) error {
 	isFree, err := selectOne(ctx, m.directory, pgx.RowTo[bool], sqlLockMove, moverLock, move.Shard)
 	if err != nil {
 		return err
@@ -148,13 +163,50 @@ func (m *Mover) Open(ctx context.Context, move *Move, databases map[string]strin
 		return ship.Errorf(ship.Conflict, "another mover is at work on shard %d", move.Shard)
 	}
 
-	m.closeCells(ctx)
-	m.sourceURL = databases[move.Source]
-	if m.source, err = openCell(ctx, move.Source, databases); err != nil {
-		return err
-	}
-	m.target, err = openCell(ctx, move.Target, databases)
+	*move, err = selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlShardMove, move.ID)
 	return err
+}
+
+// openCells connects to the cells of a move, as far as there is no connection.
+func (m *Mover) openCells(ctx context.Context, move *Move) (err error) {
+	if m.source == nil || m.source.IsClosed() {
+		if m.source, err = openCell(ctx, move.Source, m.databases); err != nil {
+			return err
+		}
+	}
+	if m.target == nil || m.target.IsClosed() {
+		m.target, err = openCell(ctx, move.Target, m.databases)
+	}
+	return err
+}
+
+// lockPatienceOfMover is how long the lock of a connection that broke is waited for.
+const lockPatienceOfMover = 5 * time.Second
+
+// reopen replaces connections that are closed: a statement that is cancelled closes
+// its own. The lock of the move went with the directory's connection, so it is taken
+// again.
+func (m *Mover) reopen(ctx context.Context, move *Move) error {
+	if m.directory.IsClosed() {
+		conn, err := connectOwner(ctx, m.directoryURL)
+		if err != nil {
+			return fmt.Errorf("directory: %w", err)
+		}
+		m.directory = conn
+		for start := time.Now(); ; {
+			err := m.lock(ctx, move)
+			if err == nil {
+				break
+			}
+			if ship.KindOf(err) != ship.Conflict || time.Since(start) > lockPatienceOfMover {
+				return err
+			}
+			if err := pause(ctx, 50*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return m.openCells(ctx, move)
 }
 
 // Release lets other movers at the move.
@@ -235,24 +287,61 @@ const (
 	sqlThaw = `UPDATE shards SET moving_to = NULL, frozen = false WHERE shard = @shard AND cell = @source`
 
 	sqlLockShard = `SELECT pg_advisory_xact_lock(2002876004, $1)`
+
+	// sqlNoticeEndpoints has the dispatcher read the endpoints' rows again, with the
+	// positions that sqlKeepPositions gave them.
+	sqlNoticeEndpoints = `
+UPDATE webhook_endpoints SET version = version + 1, changed_at = clock_timestamp()
+WHERE shard_of(account_id) = @shard`
+
+	// sqlNoticeThawed is for endpoints of a shard that was frozen.
+	sqlNoticeThawed = sqlNoticeEndpoints + ` AND EXISTS (SELECT FROM shards WHERE shard = @shard AND cell = @source AND frozen)`
 )
 
 // GoBack gives up an attempt to move: the shard is served at its source again, and
 // what was copied is dropped.
+//
+// The directory is asked first, and if it does not answer, nothing is done: the
+// switch may be recorded although its answer was lost, and then the target has the
+// only shard that is served. A move that turns out to be switched is left as it is.
 func (m *Mover) GoBack(ctx context.Context, move *Move, cause error) error {
-	args := pgx.NamedArgs{"shard": move.Shard, "source": move.Source, "id": move.ID, "error": cause.Error()}
-	var errs []error
-	for _, conn := range []*pgx.Conn{m.source, m.directory} {
-		if _, err := conn.Exec(ctx, sqlThaw, args); err != nil {
-			errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
-		}
+	if err := m.reopen(ctx, move); err != nil {
+		return err
 	}
-	if _, err := m.directory.Exec(ctx, sqlMoveFailed, args); err != nil {
-		errs = append(errs, explain(err))
+
+	args := moveArgs(move)
+	args["error"] = cause.Error()
+	tag, err := m.directory.Exec(ctx, sqlMoveFailed, args)
+	if err != nil {
+		return explain(err)
+	}
+	if tag.RowsAffected() == 0 {
+		move.State = MoveSwitched
+		return nil
+	}
+	move.State = MovePlanned
+
+	var errs []error
+	if err := m.thawSource(ctx, args); err != nil {
+		errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
+	}
+	if _, err := m.directory.Exec(ctx, sqlThaw, args); err != nil {
+		errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
 	}
 	errs = append(errs, m.DropCopies(ctx, move))
-	move.State = MovePlanned
 	return errors.Join(errs...)
+}
+
+// thawSource has the source serve the shard again. While it was frozen, its webhooks'
+// dispatcher saw none of its events, so the endpoints go back to where they were.
+func (m *Mover) thawSource(ctx context.Context, args pgx.NamedArgs) error {
+	return pgx.BeginFunc(ctx, m.source, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlNoticeThawed, args); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlThaw, args)
+		return err
+	})
 }
 
 // Hold has routers hold the requests of the shard, and copies of the service refuse
@@ -270,6 +359,34 @@ func (m *Mover) Hold(ctx context.Context, move *Move) error {
 // sqlLimitFreeze is how long a move waits for transactions that are in the shard.
 const sqlLimitFreeze = `SET lock_timeout = '5s'`
 
+// From the moment that a shard is frozen, the service's own role sees none of its rows.
+// The dispatcher of webhooks and the roll-up of the counts follow the log of all
+// shards with one cursor: they pass the events of this one unseen. So what they have
+// yet to do is written down before.
+const (
+	sqlHoldSlots = `SELECT slot FROM webhook_slots ORDER BY slot FOR UPDATE`
+
+	// sqlKeepPositions has the endpoints read on by themselves from where their slot
+	// is. What was delivered since is not sent again, as in a recovery.
+	sqlKeepPositions = `
+UPDATE webhook_endpoints e SET
+  cursor_txid = coalesce(e.cursor_txid, s.cursor_txid),
+  cursor_id = coalesce(e.cursor_id, s.cursor_id),
+  cursor_at = coalesce(e.cursor_at, s.cursor_at),
+  recover_since = coalesce(e.recover_since, e.cursor_at, s.cursor_at),
+  catching_up = true,
+  version = e.version + 1
+FROM webhook_slots s
+WHERE s.slot = e.slot AND shard_of(e.account_id) = @shard`
+
+	// sqlKeepUncounted notes the shipments that the log has events of which are yet to
+	// be counted.
+	sqlKeepUncounted = `
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT DISTINCT e.account_id, e.livemode, e.subject_id FROM events e, facts_progress p
+WHERE (e.txid, e.id) > (p.cursor_txid, p.cursor_id) AND NOT e.is_tracker AND shard_of(e.account_id) = @shard`
+)
+
 // Freeze ends writing to the shard. When it returns, no transaction is open that
 // could still write to it: those of tenants hold the shard's lock, and all others
 // that began before are waited for.
@@ -281,8 +398,20 @@ func (m *Mover) Freeze(ctx context.Context, move *Move) error {
 		if _, err := tx.Exec(ctx, sqlLockShard, move.Shard); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlFreeze, pgx.NamedArgs{"shard": move.Shard, "target": move.Target})
-		return err
+
+		// The dispatcher and the roll-up lock these rows first, so neither is
+		// between two statements when the shard disappears.
+		for _, statement := range []string{sqlHoldSlots, sqlHoldRollUp} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		for _, statement := range []string{sqlKeepPositions, sqlKeepUncounted, sqlFreeze} {
+			if _, err := tx.Exec(ctx, statement, moveArgs(move)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("freeze shard %d: %w", move.Shard, explain(err))
@@ -401,28 +530,10 @@ const (
 UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false
 WHERE shard = @shard AND NOT (cell = @target AND epoch = @epoch AND NOT frozen)`
 
-	sqlSlotCursors = `SELECT slot, cursor_txid::text, cursor_id::text, cursor_at FROM webhook_slots ORDER BY slot`
-
-	// sqlMoveEndpoints has the endpoints read on by themselves from where their
-	// slot was at the source. The dispatcher notices them by the time of the change.
-	sqlMoveEndpoints = `
-UPDATE webhook_endpoints e SET
-  cursor_txid = coalesce(e.cursor_txid, s.txid::xid8),
-  cursor_id = coalesce(e.cursor_id, s.id::uuid),
-  cursor_at = coalesce(e.cursor_at, s.at),
-  catching_up = true,
-  version = e.version + 1,
-  changed_at = clock_timestamp()
-FROM unnest(@slots::int[], @txids::text[], @ids::text[], @times::timestamptz[]) AS s (slot, txid, id, at)
-WHERE s.slot = e.slot AND shard_of(e.account_id) = @shard`
-
 	// sqlUncounted lists the shipments whose facts at the source lack their last
 	// change.
 	sqlUncounted = `
-SELECT c.account_id::text, c.livemode, c.shipment_id::text FROM shipment_changes c WHERE shard_of(c.account_id) = @shard
-UNION
-SELECT e.account_id::text, e.livemode, e.subject_id::text FROM events e, facts_progress p
-WHERE (e.txid, e.id) > (p.cursor_txid, p.cursor_id) AND NOT e.is_tracker AND shard_of(e.account_id) = @shard`
+SELECT DISTINCT account_id::text, livemode, shipment_id::text FROM shipment_changes WHERE shard_of(account_id) = @shard`
 
 	sqlCountAgain = `
 INSERT INTO shipment_changes (account_id, livemode, shipment_id)
@@ -457,24 +568,10 @@ func (m *Mover) Arrive(ctx context.Context, move *Move) error {
 	})
 }
 
+// moveEndpoints has the target's dispatcher notice the endpoints. Their positions were
+// kept when the shard was frozen.
 func (m *Mover) moveEndpoints(ctx context.Context, tx pgx.Tx, move *Move) error {
-	var slots []int
-	var numbers, ids []string
-	var times []time.Time
-	var slot int
-	var number, id string
-	var at time.Time
-	err := selectEach(ctx, m.source, []any{&slot, &number, &id, &at}, func() error {
-		slots = append(slots, slot)
-		numbers = append(numbers, number)
-		ids = append(ids, id)
-		times = append(times, at)
-		return nil
-	}, sqlSlotCursors)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, sqlMoveEndpoints, pgx.NamedArgs{"shard": move.Shard, "slots": slots, "txids": numbers, "ids": ids, "times": times})
+	_, err := tx.Exec(ctx, sqlNoticeEndpoints, moveArgs(move))
 	return err
 }
 

@@ -289,7 +289,7 @@ func (m *Mover) Copy(ctx context.Context, move *Move, progress func(*Move)) erro
 
 	// The slot and the copy begin at the same state: what commits later is
 	// replicated, what committed before is copied.
-	replication, err := connectReplication(ctx, m.sourceURL)
+	replication, err := connectReplication(ctx, m.databases[move.Source])
 	if err != nil {
 		return fmt.Errorf("connect for replication: %w", err)
 	}
@@ -311,7 +311,7 @@ func (m *Mover) Copy(ctx context.Context, move *Move, progress func(*Move)) erro
 	}
 
 	_, err = m.target.Exec(ctx, fmt.Sprintf("CREATE SUBSCRIPTION %[1]s CONNECTION %[2]s PUBLICATION %[1]s WITH (create_slot = false, copy_data = false, slot_name = %[1]s)",
-		copyName(move), quoted(m.sourceURL)))
+		copyName(move), quoted(m.databases[move.Source])))
 	if err != nil {
 		return fmt.Errorf("create the subscription: %w", explain(err))
 	}

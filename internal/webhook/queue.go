@@ -314,7 +314,12 @@ func (q *queue) applySettings(changed store.Endpoint) {
 	// A recovery goes back in the log even if the endpoint was never stopped. It
 	// has removed the retries beyond its cursor, and some of them belong to
 	// events that the queue has read, so the queue's own cursor does not matter.
-	if !changed.RecoverSince.IsZero() && changed.Joining && changed.Cursor.Before(q.read) {
+	// Without a step back the queue still reads by itself: the common reader may
+	// have passed events that this copy could not see while their shard moved.
+	if !changed.RecoverSince.IsZero() && changed.Joining {
+		if !changed.Cursor.Before(q.read) {
+			changed.Joining = false
+		}
 		q.rewind(changed)
 	}
 }

@@ -296,3 +296,172 @@ func (w *world) check(at string, tenant ship.Tenant, cursor store.Position, made
 		w.t.Errorf("%d jobs are at %s, want 1", n, at)
 	}
 }
+
+// whileFrozen holds a move at its frozen shard while fn runs, and returns the function
+// that the mover reports to. With stop, the mover is told to stop in the middle of
+// the statement that compares the cells.
+func (w *world) whileFrozen(fn, stop func()) func(*store.Move) {
+	ctx := w.t.Context()
+	target := storetest.Conn(w.t, w.urls[second])
+	source := storetest.Conn(w.t, w.urls[first])
+	holder := storetest.Conn(w.t, w.urls[second])
+
+	// exec runs statements of the goroutine below, which must not end the test.
+	exec := func(conn *pgx.Conn, statement string) {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			w.t.Errorf("%s: %v", statement, err)
+		}
+	}
+	waitFor := func(conn *pgx.Conn, condition string) {
+		for is := false; !is && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+			if err := conn.QueryRow(ctx, "SELECT "+condition).Scan(&is); err != nil {
+				w.t.Error(err)
+				return
+			}
+		}
+	}
+
+	return func(move *store.Move) {
+		if move.State != store.MoveFrozen {
+			return
+		}
+		subscription := fmt.Sprintf("waybill_%d_%s", move.Shard, move.ID[:8])
+		exec(target, "ALTER SUBSCRIPTION "+subscription+" DISABLE")
+		go func() {
+			waitFor(source, fmt.Sprintf("frozen FROM shards WHERE shard = %d", move.Shard))
+			fn()
+			if stop == nil {
+				exec(target, "ALTER SUBSCRIPTION "+subscription+" ENABLE")
+				return
+			}
+
+			exec(holder, "BEGIN")
+			exec(holder, "LOCK TABLE saved_views") // it is compared like all others
+			exec(target, "ALTER SUBSCRIPTION "+subscription+" ENABLE")
+			waitFor(target, "EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'saved_views'::regclass)")
+			stop()
+			time.Sleep(100 * time.Millisecond)
+			exec(holder, "ROLLBACK")
+		}()
+	}
+}
+
+// TestNothingIsLostWhileAShardIsFrozen has the source's dispatcher and roll-up pass
+// the events of a frozen shard, which they cannot see.
+func TestNothingIsLostWhileAShardIsFrozen(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	const shard = 300
+	tenant := w.tenant(shard)
+	other := w.tenant(5)
+	slots := []int{}
+	leases, err := w.stores[first].TakeSlots(ctx, "test", time.Hour, store.WebhookSlots)
+	w.must(err)
+	for _, lease := range leases {
+		slots = append(slots, lease.Slot)
+	}
+	unseen, err := w.create(ctx, tenant, "unseen")
+	w.must(err)
+	position := w.events(first, tenant, store.Position{}, 1)[0].Position
+
+	passes := 0
+	pass := func() {
+		passes++
+		_, err := w.create(ctx, other, fmt.Sprint("other-", passes))
+		w.must(err)
+		var heads []store.LogHead
+		for len(heads) == 0 {
+			heads, err = w.stores[first].LogHeads(ctx, leases[0].Cursor, 1000)
+			w.must(err)
+		}
+		for i := range leases {
+			leases[i].Cursor = heads[len(heads)-1].Position
+			w.must(w.stores[first].Record(ctx, store.Record{Lease: leases[i]}, nil))
+		}
+		w.rollUp(first)
+	}
+	check := func(cell string) {
+		t.Helper()
+		endpoints, _, err := w.stores[cell].SlotEndpoints(ctx, slots, time.Time{})
+		w.must(err)
+		found := 0
+		for _, endpoint := range endpoints {
+			if endpoint.Tenant != tenant {
+				continue
+			}
+			found++
+			if !endpoint.Joining || !endpoint.Cursor.Before(position) {
+				t.Errorf("%s: the endpoint reads on from %+v, and would not get the event at %+v", cell, endpoint.Cursor, position)
+			}
+			if endpoint.RecoverSince.IsZero() {
+				t.Errorf("%s: the endpoint would get what was delivered already", cell)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s has %d endpoints of the account", cell, found)
+		}
+		w.rollUp(cell)
+		if n := w.count(cell, "SELECT count(*) FROM shipment_facts WHERE shipment_id = $1", fmt.Sprintf("%x", unseen.Raw())); n != 1 {
+			t.Errorf("%s: the shipment is not counted", cell)
+		}
+	}
+
+	// A mover that is told to stop in the middle of a statement leaves the shard
+	// where it was, and served.
+	stopped, stop := context.WithCancel(ctx)
+	_, err = w.mover(w.whileFrozen(pass, stop)).Move(stopped, shard, second)
+	if err == nil || passes != 1 {
+		t.Fatalf("the move ends with %v after %d passes", err, passes)
+	}
+	if n := w.count(first, "SELECT count(*) FROM shards WHERE frozen OR moving_to IS NOT NULL"); n != 0 {
+		t.Fatalf("%d shards are still frozen: %v", n, err)
+	}
+	check(first)
+
+	_, err = w.mover(w.whileFrozen(pass, nil)).Move(ctx, shard, second)
+	w.must(err)
+	if passes != 2 {
+		t.Fatalf("%d passes", passes)
+	}
+	check(second)
+}
+
+// rollUp counts all that a cell has yet to count.
+func (w *world) rollUp(cell string) {
+	w.t.Helper()
+	for did := 1; did > 0; {
+		var err error
+		did, err = w.stores[cell].RollUp(w.t.Context())
+		w.must(err)
+	}
+}
+
+// TestASwitchWhoseAnswerIsLostIsNotTakenBack has a mover believe that it failed just
+// before the switch, although the directory has recorded it.
+func TestASwitchWhoseAnswerIsLostIsNotTakenBack(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	tenant := w.tenant(300)
+	id, err := w.create(ctx, tenant, "one")
+	w.must(err)
+
+	stopped, stop := context.WithCancel(ctx)
+	_, err = w.mover(func(move *store.Move) {
+		if move.State == store.MoveSwitched {
+			move.State = store.MoveFrozen
+			stop()
+		}
+	}).Move(stopped, 300, second)
+	if err == nil || !strings.Contains(err.Error(), "run the command again") {
+		t.Fatalf("the move ends with %v", err)
+	}
+	if n := w.count(first, "SELECT count(*) FROM shards WHERE shard = 300 AND NOT frozen"); n != 0 {
+		t.Error("the source serves the shard again, which the directory has given to the target")
+	}
+
+	_, err = w.mover(func(*store.Move) {}).Move(ctx, 300, second)
+	w.must(err)
+	if n := w.count(second, "SELECT count(*) FROM shipments WHERE id = $1", fmt.Sprintf("%x", id.Raw())); n != 1 {
+		t.Error("the shipment is not at the target")
+	}
+}
