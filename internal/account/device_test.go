@@ -140,6 +140,18 @@ func TestATerminalThatIsNotApprovedGetsNothing(t *testing.T) {
 		t.Errorf("after a denial: %s", state)
 	}
 
+	// A role that may create no keys ends approvals too.
+	demoted, userCode := b.start(true)
+	if err := b.ApproveDevice(t.Context(), userCode, b.grant(true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.RevokeKeysOf(t.Context(), b.owner, b.person); err != nil {
+		t.Fatal(err)
+	}
+	if state, made := b.poll(demoted); state != account.DeviceDenied || made.Key != "" {
+		t.Errorf("approved by somebody who may no longer: %s", state)
+	}
+
 	left, userCode := b.start(true)
 	if err := b.ApproveDevice(t.Context(), userCode, b.grant(true)); err != nil {
 		t.Fatal(err)

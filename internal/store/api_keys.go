@@ -180,10 +180,19 @@ const sqlRevokeKeysOf = `
 UPDATE api_keys SET revoked_at = now()
 WHERE account_id = @account AND person_id = @person AND revoked_at IS NULL`
 
-// RevokeKeysOf ends the keys that a person's terminals have in the account.
+const sqlDenyApprovalsOf = `
+UPDATE device_sign_ins SET state = 'denied'
+WHERE approved_account_id = @account AND decided_by_person_id = @person AND state = 'approved'`
+
+// RevokeKeysOf ends the keys that a person's terminals have in the account, and the
+// person's approvals of terminals that have not asked for their key yet.
 func (s *Store) RevokeKeysOf(ctx context.Context, account ship.AccountID, person ship.PersonID) error {
-	_, err := s.run(ctx, sqlRevokeKeysOf, memberArgs(account, person))
-	return err
+	for _, statement := range []string{sqlRevokeKeysOf, sqlDenyApprovalsOf} {
+		if _, err := s.run(ctx, statement, memberArgs(account, person)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sqlTouchKeys moves times forward only: another copy of the program may have
