@@ -32,20 +32,12 @@ func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest
 // newStandIn returns an emulator with an empty ledger.
 func newStandIn(t testing.TB) *emulator.Server {
 	t.Helper()
-	l, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return standin.New(l)
+	return carriertest.StandIn(t, standin.New, emulator.Faults{})
 }
 
 func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
-	c, err := carrier.Open(amazonshipping.Spec, carrier.Opening{Credentials: given, BaseURL: amazonshipping.Spec.TestURL, Via: via})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return carriertest.Open(t, amazonshipping.Spec, given, via)
 }
 
 // order returns a parcel inside the United States.
@@ -90,16 +82,5 @@ func TestCarrier(t *testing.T) {
 
 func TestSpecIsWhole(t *testing.T) {
 	t.Parallel()
-	services := map[string]bool{}
-	for _, s := range amazonshipping.Spec.Services {
-		if s.Code == "" || s.Name == "" || services[s.Code] {
-			t.Errorf("bad service %+v", s)
-		}
-		services[s.Code] = true
-	}
-	for _, f := range amazonshipping.Spec.Fields {
-		if f.Help == "" {
-			t.Errorf("%s has no help", f.Name)
-		}
-	}
+	carriertest.CheckSpec(t, amazonshipping.Spec)
 }

@@ -35,20 +35,12 @@ func newSchemas(t testing.TB) *carriertest.Schemas {
 // newStandIn returns an emulator with an empty ledger.
 func newStandIn(t testing.TB) *emulator.Server {
 	t.Helper()
-	l, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return standin.New(l)
+	return carriertest.StandIn(t, standin.New, emulator.Faults{})
 }
 
 func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
-	c, err := carrier.Open(canadapost.Spec, carrier.Opening{Credentials: given, BaseURL: canadapost.Spec.TestURL, Via: via})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return carriertest.Open(t, canadapost.Spec, given, via)
 }
 
 // domesticOrder returns a parcel inside Canada.
@@ -120,16 +112,5 @@ func TestCarrier(t *testing.T) {
 
 func TestSpecIsWhole(t *testing.T) {
 	t.Parallel()
-	services := map[string]bool{}
-	for _, s := range canadapost.Spec.Services {
-		if s.Code == "" || s.Name == "" || services[s.Code] {
-			t.Errorf("bad service %+v", s)
-		}
-		services[s.Code] = true
-	}
-	for _, f := range canadapost.Spec.Fields {
-		if f.Help == "" {
-			t.Errorf("%s has no help", f.Name)
-		}
-	}
+	carriertest.CheckSpec(t, canadapost.Spec)
 }

@@ -187,23 +187,6 @@ func TestCarrier(t *testing.T) {
 }
 
 func TestSpecIsWhole(t *testing.T) {
-	services := map[string]bool{}
-	for _, s := range dhlexpress.Spec.Services {
-		if s.Code == "" || s.Name == "" || services[s.Code] {
-			t.Errorf("bad service %+v", s)
-		}
-		services[s.Code] = true
-	}
-	seen := map[string]bool{}
-	for _, p := range dhlexpress.Spec.Packagings {
-		if p.Code == "" || p.Name == "" || seen[p.Code] {
-			t.Errorf("bad packaging %+v", p)
-		}
-		seen[p.Code] = true
-	}
-	for _, f := range dhlexpress.Spec.Fields {
-		if f.Help == "" {
-			t.Errorf("%s has no help", f.Name)
-		}
-	}
+	t.Parallel()
+	carriertest.CheckSpec(t, dhlexpress.Spec)
 }

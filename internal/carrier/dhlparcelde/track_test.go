@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/carrier/dhlparcelde"
 	"github.com/waybillhq/waybill/internal/emulator"
@@ -130,15 +128,7 @@ func TestThePasswordIsNotKept(t *testing.T) {
 	kept := make(chan carrier.Exchange, 8)
 	ctx := carrier.WithExchanges(t.Context(), func(e carrier.Exchange) { kept <- e })
 
-	server := carriertest.Server(t, newStandIn(t))
-	c, err := carrier.Open(dhlparcelde.Spec, carrier.Opening{
-		Credentials: given,
-		BaseURL:     dhlparcelde.Spec.TestURL,
-		Via:         recorded{carrierkit.Recorder(roundTripper{server})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := openWith(t, given, carriertest.Recorded(carriertest.Server(t, newStandIn(t))))
 	if _, err := c.Track(ctx, []string{"00340433836442636597"}); ship.KindOf(err) != ship.Forbidden {
 		t.Fatalf("err = %v", err)
 	}
@@ -147,16 +137,4 @@ func TestThePasswordIsNotKept(t *testing.T) {
 	if strings.Contains(text, "rd%26") || strings.Contains(text, "Pa%26") || strings.Contains(text, "Pa&") || !strings.Contains(text, "secret") {
 		t.Errorf("the exchange is kept as %s", text)
 	}
-}
-
-type recorded struct{ next http.RoundTripper }
-
-// Do is carrier.Doer.
-func (r recorded) Do(request *http.Request) (*http.Response, error) { return r.next.RoundTrip(request) }
-
-type roundTripper struct{ via carrier.Doer }
-
-// RoundTrip is http.RoundTripper.
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
-	return r.via.Do(request)
 }

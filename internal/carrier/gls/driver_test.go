@@ -81,20 +81,12 @@ func (p byPath) Do(r *http.Request) (*http.Response, error) {
 // newStandIn returns an emulator with an empty ledger.
 func newStandIn(t testing.TB) *emulator.Server {
 	t.Helper()
-	l, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return standin.New(l)
+	return carriertest.StandIn(t, standin.New, emulator.Faults{})
 }
 
 func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
-	c, err := carrier.Open(gls.Spec, carrier.Opening{Credentials: given, BaseURL: gls.Spec.TestURL, Via: via})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return carriertest.Open(t, gls.Spec, given, via)
 }
 
 // domesticOrder returns a parcel inside Germany.

@@ -23,15 +23,7 @@ var credentials = carrier.Credentials{
 // newStandIn returns an emulator with an empty ledger and the faults.
 func newStandIn(t testing.TB, faults emulator.Faults) *emulator.Server {
 	t.Helper()
-	ledger, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := standin.New(ledger)
-	if err := server.Turn(faults); err != nil {
-		t.Fatal(err)
-	}
-	return server
+	return carriertest.StandIn(t, standin.New, faults)
 }
 
 // delivered are faults by which parcels are delivered at once.
@@ -63,15 +55,7 @@ func (b byPath) Do(r *http.Request) (*http.Response, error) {
 
 func openVia(t testing.TB, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
-	opened, err := carrier.Open(royalmail.Spec, carrier.Opening{
-		Credentials: credentials,
-		BaseURL:     royalmail.Spec.LiveURL,
-		Via:         via,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened
+	return carriertest.Open(t, royalmail.Spec, credentials, via)
 }
 
 // domesticOrder returns a parcel within Great Britain.
@@ -148,18 +132,7 @@ const trackingRefusal = `{"httpCode":"400","httpMessage":"Bad Request","errors":
 
 func TestSpecIsWhole(t *testing.T) {
 	t.Parallel()
-	codes := map[string]bool{}
-	for _, s := range royalmail.Spec.Services {
-		if s.Code == "" || s.Name == "" || codes[s.Code] {
-			t.Errorf("bad service %+v", s)
-		}
-		codes[s.Code] = true
-	}
-	for _, f := range royalmail.Spec.Fields {
-		if f.Help == "" {
-			t.Errorf("%s has no help", f.Name)
-		}
-	}
+	carriertest.CheckSpec(t, royalmail.Spec)
 }
 
 // TestTrackingNeedsCredentialsOfItsOwn opens an account that only sells.
