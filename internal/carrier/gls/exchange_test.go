@@ -5,19 +5,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/carrier/gls"
-	"github.com/waybillhq/waybill/internal/certify"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -248,7 +243,7 @@ func TestLabelsComeInTwoForms(t *testing.T) {
 	} {
 		body := `{"CreatedShipment":{"ShipmentReference":["` + ref + `"],"CustomerID":"1","PickupLocation":"DE 230",` +
 			`"ParcelData":[{"TrackID":"ZK8ABC12","ParcelNumber":"123456789011"}],"PrintData":` + printed + `}}`
-		via := answering{carriertest.Server(t, newStandIn(t)), body}
+		via := carriertest.Answer{Path: "/rs/shipments", Status: http.StatusOK, Body: body}.Instead(carriertest.Server(t, newStandIn(t)))
 		_, err := openWith(t, credentials(), via).Buy(t.Context(), domesticOrder())
 		if isWhole != (err == nil) || err != nil && ship.KindOf(err) != ship.Uncertain {
 			t.Errorf("%s: %v", printed, err)
@@ -256,18 +251,38 @@ func TestLabelsComeInTwoForms(t *testing.T) {
 	}
 }
 
-// answering answers purchases with a fixed body.
-type answering struct {
-	via  carrier.Doer
-	body string
-}
-
-// Do is carrier.Doer.
-func (a answering) Do(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.URL.Path, "/rs/shipments") {
-		return a.via.Do(r)
+// TestOnlyGLSsOwnWordsMeanNotBought has a look-up answered in every other way: only
+// "no data found" proves that nothing was sold. Whatever else is taken for that
+// would buy a second label.
+func TestOnlyGLSsOwnWordsMeanNotBought(t *testing.T) {
+	t.Parallel()
+	said := func(code, message string) http.Header { return http.Header{"Error": {code}, "Message": {message}} }
+	for name, c := range map[string]struct {
+		status int
+		header http.Header
+		body   string
+		want   ship.Kind
+	}{
+		"its code":                   {http.StatusNotFound, said("NO_DATA_FOUND", "-"), "", ship.NotFound},
+		"its words":                  {http.StatusBadRequest, said("E1", "No data found for the given reference"), "", ship.NotFound},
+		"its words in a body":        {http.StatusNotFound, nil, `{"errors":[{"code":"404","message":"No data found"}]}`, ship.NotFound},
+		"a bare 404":                 {http.StatusNotFound, nil, "", ship.Unavailable},
+		"a page of a proxy":          {http.StatusNotFound, nil, "<html>not found</html>", ship.Unavailable},
+		"a route that is not there":  {http.StatusNotFound, nil, `{"fault":{"faultstring":"Not Found","detail":{"errorcode":"x"}}}`, ship.Unavailable},
+		"another thing is not found": {http.StatusBadRequest, said("CONTACT_ID_NOT_FOUND", "The ContactID was not found"), "", ship.Invalid},
+		"gone":                       {http.StatusGone, nil, "", ship.Invalid},
+		"it fails":                   {http.StatusInternalServerError, said("NO_DATA_FOUND", "No data found"), "", ship.Unavailable},
+		"too many requests":          {http.StatusTooManyRequests, nil, "", ship.Limited},
+		"not allowed":                {http.StatusForbidden, nil, "", ship.Forbidden},
+		"no shipment in the answer":  {http.StatusOK, nil, `{}`, ship.Unavailable},
+		"no parcel in the answer":    {http.StatusOK, nil, `{"CreatedShipment":{"ParcelData":[]}}`, ship.Unavailable},
+		"not JSON":                   {http.StatusOK, nil, `No data found`, ship.Unavailable},
+	} {
+		via := carriertest.Answer{Path: "/reprintparcel", Status: c.status, Header: c.header, Body: c.body}.Instead(carriertest.Server(t, newStandIn(t)))
+		if _, err := openWith(t, credentials(), via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != c.want {
+			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
+		}
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
 }
 
 func TestNumbers(t *testing.T) {
@@ -294,72 +309,4 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q: %v, want %v", number, got, want)
 		}
 	}
-}
-
-// TestCertification walks through "waybill connection certify" on the emulator.
-func TestCertification(t *testing.T) {
-	t.Parallel()
-	s := newStandIn(t)
-	labels, err := label.NewRenderer("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := carrier.Open(gls.Spec, carrier.Opening{
-		Credentials: credentials(),
-		BaseURL:     gls.Spec.TestURL,
-		Via:         recorded{carrierkit.Recorder(roundTripper{carriertest.Server(t, s)})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin := domesticOrder().Order.Origin
-	dir := filepath.Join(t.TempDir(), "report")
-	walk, err := certify.New(certify.Options{
-		Carrier: opened,
-		Account: ship.Account{Name: "Acme", Units: ship.DefaultUnits, Currency: "EUR", Origin: &origin},
-		Fields:  map[string]string{"contact_id": "276a45fkqM"},
-		Dir:     dir,
-		Labels:  labels,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := walk.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	results := map[string]certify.Result{}
-	for _, check := range report.Checks {
-		results[check.Name] = check.Result
-		if check.Result == certify.Failed || check.Result == certify.NotTestable {
-			t.Errorf("%s: %s %s", check.Name, check.Result, check.Message)
-		}
-	}
-	for _, purchase := range []string{"domestic", "multi-piece"} {
-		for _, check := range []string{"purchase, " + purchase, "label, " + purchase + ", pdf", "look-up, " + purchase, "tracking, " + purchase, "void, " + purchase} {
-			if results[check] != certify.OK {
-				t.Errorf("%s: %q", check, results[check])
-			}
-		}
-	}
-	if open := report.Open(); len(open) > 0 {
-		t.Errorf("%d purchases are open", len(open))
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "go-live", "checklist.md"))
-	if err != nil || !strings.Contains(string(page), "276a45fkqM") {
-		t.Errorf("the checklist: %v\n%s", err, page)
-	}
-}
-
-type recorded struct{ next http.RoundTripper }
-
-// Do is carrier.Doer.
-func (r recorded) Do(request *http.Request) (*http.Response, error) { return r.next.RoundTrip(request) }
-
-type roundTripper struct{ via carrier.Doer }
-
-// RoundTrip is http.RoundTripper.
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
-	return r.via.Do(request)
 }

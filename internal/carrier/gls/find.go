@@ -3,11 +3,9 @@ package gls
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -47,7 +45,7 @@ func lookupError(err error) error {
 	case isUnknown:
 		answer.Kind = ship.NotFound
 		answer.Message = "GLS has nothing under the reference"
-	case errors.Is(err, carrierkit.Status(http.StatusNotFound)):
+	case failure.Kind == ship.NotFound:
 		answer.Kind = ship.Unavailable
 		answer.Message = "the response did not come from GLS; check the configured URL"
 	}
