@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -109,6 +110,36 @@ func TestEveryShipmentIsBoughtAndVoided(t *testing.T) {
 				t.Errorf("%d lines in the ledger, want a sale and a void", n)
 			}
 		})
+	}
+}
+
+// TestOnlyAnUnknownShipmentIsVoidedAlready has DHL refuse to delete a label: unless
+// it says that it has no such shipment, the label can still be used and costs money.
+func TestOnlyAnUnknownShipmentIsVoidedAlready(t *testing.T) {
+	t.Parallel()
+	void := func(given carrier.Credentials, via carrier.Doer) error {
+		_, err := openWith(t, given, via).Void(t.Context(), ship.Purchase{CarrierRef: "00340434000000000001"})
+		return err
+	}
+	elsewhere := credentials()
+	elsewhere["profile"] = "ANOTHER_PROFILE"
+	if err := void(elsewhere, carriertest.Server(t, newStandIn(t))); err == nil {
+		t.Error("a label is voided under a group profile that DHL does not know")
+	}
+
+	for words, isVoided := range map[string]bool{
+		"Unknown shipment number.":   true,
+		"Die Sendung ist unbekannt.": true,
+		"The shipment was not found": true,
+		"Die Sendung wurde bereits manifestiert und kann nicht gelöscht werden.": false,
+		"The shipment could not be deleted: unknown user group":                  false,
+		"Unknown billing number": false,
+	} {
+		body := fmt.Sprintf(`{"status":{"title":"","status":207},"items":[{"shipmentNo":"1","sstatus":{"title":%q,"status":400}}]}`, words)
+		via := carriertest.Answer{Path: "/orders", Status: http.StatusMultiStatus, Body: body}.Instead(carriertest.Server(t, newStandIn(t)))
+		if err := void(credentials(), via); (err == nil) != isVoided {
+			t.Errorf("%s: %v", words, err)
+		}
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
+	"regexp"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -50,18 +51,17 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "DHL Parcel DE did not confirm whether the label was voided")
 }
 
+// unknownShipment are DHL's words for a shipment that it does not have. They must
+// speak of the shipment: a group profile or a user can be unknown too, and then the
+// label is still valid. "Cannot be deleted" is no such word either.
+var unknownShipment = regexp.MustCompile(`(?i)(shipment|sendung)[^.;:]*\b(unknown|not found|does not exist|already deleted|unbekannt|nicht gefunden|bereits gelöscht)` +
+	`|\b(unknown|unbekannte) (shipment|sendung)`)
+
 // isUnknown reports whether DHL says that it has no such shipment: a number that
 // it gave out itself was then deleted.
 func (i item) isUnknown() bool {
 	if code := i.Status.code(); code < 400 || code > 499 {
 		return false
 	}
-
-	words := strings.ToLower(i.refusal().Message + " " + i.Status.Title)
-	for _, sign := range []string{"unknown", "not found", "does not exist", "already deleted", "unbekannt", "nicht gefunden", "gelöscht"} {
-		if strings.Contains(words, sign) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{i.refusal().Message, i.Status.Title, i.Status.Detail}, unknownShipment.MatchString)
 }
