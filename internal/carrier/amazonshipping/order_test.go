@@ -345,3 +345,25 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyACancelledShipmentIsVoidedAlready has Amazon refuse to cancel a label:
+// unless it was cancelled before, the label can still be used and costs money.
+func TestOnlyACancelledShipmentIsVoidedAlready(t *testing.T) {
+	t.Parallel()
+	for words, isVoided := range map[string]bool{
+		"The shipment is already cancelled":                          true,
+		"Shipment has already been canceled.":                        true,
+		"The shipment was already picked up and cannot be cancelled": false,
+		"Cancellation is not possible: already delivered":            false,
+	} {
+		via := carriertest.Answer{
+			Path:   "/cancel",
+			Status: http.StatusBadRequest,
+			Body:   `{"errors":[{"code":"InvalidRequest","message":"` + words + `"}]}`,
+		}.Instead(carriertest.Server(t, newStandIn(t)))
+		_, err := openWith(t, credentials, via).Void(t.Context(), ship.Purchase{CarrierRef: "1"})
+		if (err == nil) != isVoided {
+			t.Errorf("%s: %v", words, err)
+		}
+	}
+}

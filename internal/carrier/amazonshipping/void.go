@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
+	"regexp"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -31,9 +31,12 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	return carrier.VoidResult{State: ship.StateVoided}, nil
 }
 
+// alreadyCancelled are Amazon's words for a shipment that was cancelled before. One
+// that "was already picked up and cannot be cancelled" was not.
+var alreadyCancelled = regexp.MustCompile(`(?i)\balready (been )?cancell?ed\b`)
+
 // isCancelledAlready reports whether Amazon refuses to cancel a shipment a second
 // time. It documents no code for it, so its words decide.
 func isCancelledAlready(err error) bool {
-	words := strings.ToLower(ship.ErrorOf(err).Refusal.Message)
-	return ship.KindOf(err) == ship.Invalid && strings.Contains(words, "already") && strings.Contains(words, "cancel")
+	return ship.KindOf(err) == ship.Invalid && alreadyCancelled.MatchString(ship.ErrorOf(err).Refusal.Message)
 }
