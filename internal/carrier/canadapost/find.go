@@ -19,7 +19,7 @@ import (
 // Canada Post's schema says that shipments can be looked up by request id, and
 // not how the parameter is called. So the shipments of the days around the sale
 // are listed and compared too. Nothing found proves that nothing was bought only
-// if one of the two works: the parameter is accepted, or the lists show request
+// if one of the two works: the parameter is understood, or the lists show request
 // ids. Otherwise a second label could be bought, so a person decides.
 func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	queries := []url.Values{{"customerRequestId": {request.Reference}}}
@@ -27,7 +27,8 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		queries = append(queries, url.Values{"noManifest": {"true"}, "date": {day}})
 	}
 
-	isProof := false
+	isAccepted := false // the parameter, perhaps without being understood
+	showsIDs := false
 	for i, query := range queries {
 		listed, err := d.list(ctx, query)
 		switch {
@@ -39,11 +40,12 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 
 		// A list of the day works if it shows the request ids of others. A look-up
 		// by request id that shows those has ignored it.
-		works := slices.ContainsFunc(listed, func(s soldShipment) bool { return s.RequestID != "" && s.RequestID != request.Reference })
+		hasOthers := slices.ContainsFunc(listed, func(s soldShipment) bool { return s.RequestID != "" && s.RequestID != request.Reference })
 		if i == 0 {
-			works = !works
+			isAccepted = !hasOthers
+		} else {
+			showsIDs = showsIDs || hasOthers
 		}
-		isProof = isProof || works
 
 		found := slices.DeleteFunc(listed, func(s soldShipment) bool { return s.RequestID != request.Reference || s.ID == "" })
 		if len(found) > 0 {
@@ -51,10 +53,29 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 			return d.sale(ctx, first, request)
 		}
 	}
+
+	isProof := showsIDs
+	if !isProof && isAccepted {
+		var err error
+		if isProof, err = d.needsParameter(ctx); err != nil {
+			return ship.Sale{}, err
+		}
+	}
 	if !isProof {
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "Canada Post does not show whether there is a shipment under the reference")
 	}
 	return ship.Sale{}, ship.Errorf(ship.NotFound, "Canada Post has no shipment under the reference")
+}
+
+// needsParameter reports whether Canada Post refuses a list without a parameter. If
+// it does, it has understood the one that it accepted: one that it did not know
+// would have been ignored, and the list refused like this one.
+func (d driver) needsParameter(ctx context.Context) (bool, error) {
+	_, err := d.list(ctx, url.Values{})
+	if ship.KindOf(err) == ship.Invalid {
+		return true, nil
+	}
+	return false, err
 }
 
 // list returns the shipments that a query shows.

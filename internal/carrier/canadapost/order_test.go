@@ -134,7 +134,41 @@ func TestAVoidIsARequestForARefund(t *testing.T) {
 	}
 }
 
-// TestWhatCanadaPostSells checks the goods of a sale abroad and its papers.
+// TestARefusedRefundIsNotPending has Canada Post refuse a refund that was never
+// requested.
+func TestARefusedRefundIsNotPending(t *testing.T) {
+	t.Parallel()
+	for words, isPending := range map[string]bool{
+		"A refund has already been requested for this shipment.":       true,
+		"The shipment was already refunded.":                           true,
+		"A refund is not possible: the item has already been scanned.": false,
+	} {
+		via := carriertest.Answer{
+			Path:   "/refund",
+			Status: http.StatusBadRequest,
+			Body:   `<messages xmlns="http://www.canadapost.ca/ws/messages"><message><code>7292</code><description>` + words + `</description></message></messages>`,
+		}.Instead(carriertest.Server(t, newStandIn(t)))
+		if _, err := openWith(t, credentials, via).Void(t.Context(), ship.Purchase{CarrierRef: "1"}); (err == nil) != isPending {
+			t.Errorf("%s: %v", words, err)
+		}
+	}
+}
+
+// TestAParameterThatIsIgnoredProvesNothing has a Canada Post that answers every list
+// alike: nothing shows that it looked for the reference.
+func TestAParameterThatIsIgnoredProvesNothing(t *testing.T) {
+	t.Parallel()
+	via := carriertest.Answer{
+		Path:   "/shipment",
+		Status: http.StatusOK,
+		Body:   `<shipments xmlns="http://www.canadapost.ca/ws/shipment-v8"></shipments>`,
+	}.Instead(carriertest.Server(t, newStandIn(t)))
+	if _, err := openWith(t, credentials, via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("%v, want unavailable", err)
+	}
+}
+
+// TestASaleAbroadHasItsPapers checks the goods of a sale abroad and its papers.
 func TestASaleAbroadHasItsPapers(t *testing.T) {
 	t.Parallel()
 	post := openWith(t, credentials, newSchemas(t).Checked(carriertest.Server(t, newStandIn(t))))

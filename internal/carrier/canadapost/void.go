@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
+	"regexp"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -35,9 +35,12 @@ func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidR
 	return carrier.VoidResult{State: ship.StateRefundPending}, nil
 }
 
+// alreadyRequested are Canada Post's words for a second request. A label that "was
+// already scanned" is not refunded, although the words speak of a refund too.
+var alreadyRequested = regexp.MustCompile(`(?i)refund.*\balready (been )?(requested|submitted|received|exists)\b|\balready (been )?refunded\b`)
+
 // isRequestedAlready reports whether Canada Post refuses a second request for the
 // same refund. Its code is not published, so its words decide.
 func isRequestedAlready(err error) bool {
-	words := strings.ToLower(ship.ErrorOf(err).Refusal.Message)
-	return ship.KindOf(err) == ship.Invalid && strings.Contains(words, "refund") && strings.Contains(words, "already")
+	return ship.KindOf(err) == ship.Invalid && alreadyRequested.MatchString(ship.ErrorOf(err).Refusal.Message)
 }
