@@ -34,11 +34,10 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 	if err := call.Do(ctx, d.via, &answer); err != nil {
 		return ship.Sale{}, explain(err, request.Order)
 	}
-	if refused := answer.refusal(); refused != nil {
+	label, ok := answer.labelOf(barcode)
+	if refused := answer.refusal(); refused != nil && !ok {
 		return ship.Sale{}, explain(refused, request.Order)
 	}
-
-	label, ok := answer.labelOf(barcode)
 	if !ok {
 		return ship.Sale{}, &ship.Error{Kind: ship.Uncertain, Message: "PostNL did not confirm the label of the parcel"}
 	}
@@ -74,10 +73,10 @@ func (d driver) drawBarcode(ctx context.Context) (string, error) {
 }
 
 // refusal returns why PostNL did not make the label, which it also says with
-// status 200; nil if it made it.
+// status 200; nil if it made one, even a broken one: the parcel is announced then.
 func (a labelAnswer) refusal() error {
 	for _, shipment := range a.ResponseShipments {
-		if len(shipment.Errors) > 0 {
+		if len(shipment.Errors) > 0 && len(shipment.Labels) == 0 {
 			return &ship.Error{Kind: ship.Invalid, Message: "PostNL refused the shipment", Refusal: shipment.Errors[0].refusal()}
 		}
 	}

@@ -2,6 +2,7 @@ package postnl_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +26,7 @@ var credentials = carrier.Credentials{
 // newStandIn returns an emulator with an empty ledger and the faults.
 func newStandIn(t testing.TB, faults emulator.Faults) *emulator.Server {
 	t.Helper()
-	ledger, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := standin.New(ledger)
-	if err := server.Turn(faults); err != nil {
-		t.Fatal(err)
-	}
-	return server
+	return carriertest.StandIn(t, standin.New, faults)
 }
 
 // delivered are faults by which parcels are delivered at once.
@@ -43,15 +36,7 @@ func delivered() emulator.Faults {
 
 func openVia(t testing.TB, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
-	opened, err := carrier.Open(postnl.Spec, carrier.Opening{
-		Credentials: credentials,
-		BaseURL:     postnl.Spec.TestURL,
-		Via:         via,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened
+	return carriertest.Open(t, postnl.Spec, credentials, via)
 }
 
 // domesticOrder returns a parcel within the Netherlands.
@@ -107,18 +92,7 @@ func TestCarrier(t *testing.T) {
 
 func TestSpecIsWhole(t *testing.T) {
 	t.Parallel()
-	codes := map[string]bool{}
-	for _, s := range postnl.Spec.Services {
-		if s.Code == "" || s.Name == "" || codes[s.Code] {
-			t.Errorf("bad service %+v", s)
-		}
-		codes[s.Code] = true
-	}
-	for _, f := range postnl.Spec.Fields {
-		if f.Help == "" {
-			t.Errorf("%s has no help", f.Name)
-		}
-	}
+	carriertest.CheckSpec(t, postnl.Spec)
 }
 
 // TestEveryServiceIsSoldOnce buys each service in each format, and finds it.
@@ -170,6 +144,25 @@ func TestALostAnswerIsFoundUnderItsBarcode(t *testing.T) {
 		found, err := opened.Find(t.Context(), domesticOrder())
 		if sold := server.Ledger.Entries(); err != nil || len(sold) != 1 || found.TrackingNumber != sold[0].Number || len(found.Label.Data) == 0 {
 			t.Errorf("%s: found %q, %v", fault, found.TrackingNumber, err)
+		}
+	}
+}
+
+// TestALabelIsASale has PostNL report an error beside a label: the parcel is
+// announced, so the purchase is not refused.
+func TestALabelIsASale(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]ship.Kind{
+		`"Labels":[]`: ship.Invalid,
+		`"Labels":[{"Content":"JVBERi0xLjQgaGFsZg=="}]`: ship.Uncertain, // "%PDF-1.4 half"
+	} {
+		via := carriertest.Answer{
+			Path:   "/label",
+			Status: http.StatusOK,
+			Body:   `{"ResponseShipments":[{"Barcode":"3SDEVC0001",` + content + `,"Errors":[{"Code":"1","Description":"The e-mail was not sent"}]}]}`,
+		}.Instead(carriertest.Server(t, newStandIn(t, emulator.Faults{})))
+		if _, err := openVia(t, via).Buy(t.Context(), domesticOrder()); ship.KindOf(err) != want {
+			t.Errorf("%s: %v, want %s", content, err, want)
 		}
 	}
 }
