@@ -82,8 +82,8 @@ func (d driver) Can(ability string) bool {
 }
 
 // Check asks for the newest order, which needs a valid key, and then for the
-// label of an order that does not exist: an account that may not print labels is
-// told so before anything is bought.
+// label of an order that does not exist: so it shows before anything is bought that
+// an account may not print labels.
 func (d driver) Check(ctx context.Context) error {
 	if err := d.checkKey(ctx); err != nil {
 		return err
