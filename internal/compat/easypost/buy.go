@@ -3,7 +3,6 @@ package easypost
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -175,23 +174,6 @@ func (s *server) await(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	pending := ship.Coded(ship.Conflict, "purchase_in_progress", "the carrier has not answered yet; retrieve the shipment later, or buy the same rate again: it is bought once")
 	pending.RetryAfter = 5 * time.Second
 	return ship.Shipment{}, pending
-}
-
-// labelLink returns the address of a label that needs no key.
-func (s *server) labelLink(ctx context.Context, in *request, bought ship.Shipment, format string) (*string, error) {
-	if !in.caller.Can("shipments:write") {
-		return nil, nil
-	}
-	kind := labelKinds[format]
-	link, err := s.Shipping.LabelLink(ctx, in.tenant, bought.ID, kind, labelLife)
-	switch ship.KindOf(err) {
-	case "":
-	case ship.Gone, ship.Conflict, ship.Unsupported:
-		return nil, nil // the shipment itself can still be shown
-	default:
-		return nil, err
-	}
-	return new(s.BaseURL + "/v1/labels/" + string(bought.ID) + "." + string(kind) + "?token=" + url.QueryEscape(link.Token)), nil
 }
 
 func (s *server) refundShipment(ctx context.Context, in *request) (answer, error) {

@@ -1,6 +1,9 @@
 package easypost
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // A Route is one call of EasyPost's API that is served: where it is, and the scope
 // that a key needs for it. The table is the whole interface.
@@ -24,12 +27,25 @@ func Routes() []Route {
 	return list
 }
 
+const (
+	get   = http.MethodGet
+	post  = http.MethodPost
+	patch = http.MethodPatch
+	del   = http.MethodDelete
+)
+
 func (s *server) table() []route {
-	const (
-		get  = http.MethodGet
-		post = http.MethodPost
-		del  = http.MethodDelete
+	return slices.Concat(
+		s.objectRoutes(),
+		s.shipmentRoutes(),
+		s.trackerRoutes(),
+		s.handoverRoutes(),
+		s.eventRoutes(),
 	)
+}
+
+// objectRoutes are about what shipments are made of.
+func (s *server) objectRoutes() []route {
 	return []route{
 		{Route{post, "/v2/addresses", "rates"}, false, s.createAddress},
 		{Route{post, "/v2/addresses/create_and_verify", "rates"}, false, s.createAndVerifyAddress},
@@ -42,7 +58,12 @@ func (s *server) table() []route {
 		{Route{get, "/v2/customs_items/{id}", "shipments:read"}, false, s.getCustomsItem},
 		{Route{post, "/v2/customs_infos", "rates"}, false, s.createCustomsInfo},
 		{Route{get, "/v2/customs_infos/{id}", "shipments:read"}, false, s.getCustomsInfo},
+	}
+}
 
+// shipmentRoutes rate, buy and refund.
+func (s *server) shipmentRoutes() []route {
+	return []route{
 		{Route{post, "/v2/shipments", "rates"}, false, s.createShipment},
 		{Route{get, "/v2/shipments", "shipments:read"}, false, s.listShipments},
 		{Route{get, "/v2/shipments/{id}", "shipments:read"}, false, s.getShipment},
@@ -55,13 +76,23 @@ func (s *server) table() []route {
 		{Route{post, "/v2/refunds", "shipments:write"}, false, s.createRefunds},
 		{Route{get, "/v2/refunds", "shipments:read"}, false, s.listRefunds},
 		{Route{get, "/v2/refunds/{id}", "shipments:read"}, false, s.getRefund},
+	}
+}
 
+// trackerRoutes follow parcels.
+func (s *server) trackerRoutes() []route {
+	return []route{
 		{Route{post, "/v2/trackers", "tracking"}, false, s.createTracker},
 		{Route{post, "/v2/trackers/batch", "tracking"}, false, s.createTrackers},
 		{Route{get, "/v2/trackers", "tracking"}, false, s.listTrackers},
 		{Route{get, "/v2/trackers/{id}", "tracking"}, false, s.getTracker},
 		{Route{del, "/v2/trackers/{id}", "tracking"}, false, s.deleteTracker},
+	}
+}
 
+// handoverRoutes hand parcels over, and buy many at once.
+func (s *server) handoverRoutes() []route {
+	return []route{
 		{Route{post, "/v2/scan_forms", "shipments:write"}, false, s.createScanForm},
 		{Route{get, "/v2/scan_forms", "shipments:read"}, false, s.listScanForms},
 		{Route{get, "/v2/scan_forms/{id}", "shipments:read"}, false, s.getScanForm},
@@ -79,13 +110,18 @@ func (s *server) table() []route {
 		{Route{post, "/v2/batches/{id}/scan_form", "shipments:write"}, false, s.closeBatch},
 		{Route{post, "/v2/batches/{id}/label", "shipments:write"}, false, s.labelBatch},
 		{Route{get, "/v2/carrier_accounts", "carriers"}, false, s.listCarrierAccounts},
+	}
+}
 
+// eventRoutes notify clients.
+func (s *server) eventRoutes() []route {
+	return []route{
 		{Route{get, "/v2/events", "events"}, false, s.listEvents},
 		{Route{get, "/v2/events/{id}", "events"}, false, s.getEvent},
 		{Route{post, "/v2/webhooks", "webhooks"}, true, s.createWebhook},
 		{Route{get, "/v2/webhooks", "webhooks"}, false, s.listWebhooks},
 		{Route{get, "/v2/webhooks/{id}", "webhooks"}, false, s.getWebhook},
-		{Route{http.MethodPatch, "/v2/webhooks/{id}", "webhooks"}, true, s.changeWebhook},
+		{Route{patch, "/v2/webhooks/{id}", "webhooks"}, true, s.changeWebhook},
 		{Route{del, "/v2/webhooks/{id}", "webhooks"}, true, s.deleteWebhook},
 	}
 }
