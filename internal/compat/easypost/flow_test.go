@@ -292,6 +292,21 @@ func TestOneCallIsRepeatedUntilItsAnswerArrives(t *testing.T) {
 	}
 }
 
+// TestAServiceThatNobodyOffersIsAskedForAgain repeats a call for which there was no
+// rate: the carriers are asked again, as another one may be connected by then.
+func TestAServiceThatNobodyOffersIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := shipmentTo(recipient, `,"service":"Teleport","carrier":"USPS"`)
+	for range 2 {
+		b.call(422, "POST", "/v2/shipments", body)
+	}
+	listed, _ := at(b.call(200, "GET", "/v2/shipments?purchased=false", ""), "shipments").([]any)
+	if len(listed) != 2 {
+		t.Errorf("%d shipments were rated, want one for each call", len(listed))
+	}
+}
+
 // TestManyBuyersGetOneLabel has clients ask for every rate of a shipment at once.
 func TestManyBuyersGetOneLabel(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,7 @@ func (s *server) quote(ctx context.Context, in *request, d *draft, id, reference
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	d.Quotes++
 	for _, quoted := range quotes.Rates {
-		if !d.allows(quoted.Rate) {
+		if !d.allows(quoted.Rate) || len(d.Rates) == maxRates {
 			continue
 		}
 		d.Rates = append(d.Rates, draftRate{
@@ -156,6 +156,9 @@ func (s *server) quote(ctx context.Context, in *request, d *draft, id, reference
 	}
 	return nil
 }
+
+// maxRates is how many rates a shipment shows: as many as have an id of their own.
+const maxRates = 99
 
 // rateID returns the id of a rate: that of its shipment, which of its quotes it is
 // from, and its place among them. So a rate is found by its id, and a new quote

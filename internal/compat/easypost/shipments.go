@@ -93,6 +93,11 @@ func (s *server) createShipment(ctx context.Context, in *request) (answer, error
 		return isService(service, quoted.Rate.Carrier, quoted.Rate.Service) && (carrier == "" || carrier == quoted.Rate.Carrier)
 	})
 	if i < 0 {
+		// There is nothing to buy of it, so a repeat must not find it: it asks the
+		// carriers again.
+		if err := s.Compat.Forget(ctx, in.tenant, pending); err != nil {
+			return answer{}, err
+		}
 		return answer{}, ship.Coded(ship.Invalid, "no_rate", "no connected carrier account offers this service for this shipment")
 	}
 	object, d, err = s.buy(ctx, in, object, d, d.Rates[i].ID, "")
