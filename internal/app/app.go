@@ -198,7 +198,7 @@ func (a *App) buildWorker() error {
 			Member:    a.services.member,
 			Store:     a.store,
 			Retention: retention(a.cfg),
-			IsKept:    isKept(a.cfg),
+			IsKept:    isKept(a.cfg, a.store.Cell()),
 		},
 		Log:            a.log,
 		Metrics:        metrics,
@@ -239,7 +239,7 @@ func (a *App) buildWorker() error {
 	})
 	if a.cfg.ArchiveDir != "" {
 		a.addLoop("archive old partitions", archive.Worker{
-			Archive:   archive.Archive{Dir: a.cfg.ArchiveDir},
+			Archive:   archive.Of(a.cfg.ArchiveDir, a.store.Cell()),
 			Store:     a.store,
 			Retention: retention(a.cfg),
 			Shipments: a.cfg.ShipmentsFor,

@@ -92,7 +92,7 @@ func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 		RedactCells: batch.RedactCells,
 		Settle:      cfg.RequestTimeout + eraseMargin,
 		Keep:        cfg.ShipmentsFor,
-		IsKept:      isKept(cfg),
+		IsKept:      isKept(cfg, st.Cell()),
 
 		Exchanges: func(ctx context.Context, tenant ship.Tenant, id ship.ShipmentID) ([]privacy.ExportedExchange, error) {
 			list, err := records.OfShipment(ctx, tenant, id)
@@ -111,11 +111,11 @@ func newPrivacy(cfg config.Config, baseURL string, st *store.Store, box *seal.Bo
 
 // isKept returns the function that reports whether a partition is in the archive; nil
 // if there is no archive.
-func isKept(cfg config.Config) func(store.Partition) bool {
+func isKept(cfg config.Config, cell string) func(store.Partition) bool {
 	if cfg.ArchiveDir == "" {
 		return nil
 	}
-	return archive.Archive{Dir: cfg.ArchiveDir}.Has
+	return archive.Of(cfg.ArchiveDir, cell).Has
 }
 
 // eraseMargin is how much longer than a request an erasure waits before it looks

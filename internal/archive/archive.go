@@ -30,6 +30,11 @@ type Archive struct {
 	Dir string
 }
 
+// Of returns the archive of a database below a directory. Cells have partitions of the
+// same names, so each has a directory of its own there; cell is empty for an
+// installation with one database.
+func Of(dir, cell string) Archive { return Archive{Dir: filepath.Join(dir, cell)} }
+
 // A Manifest describes a file of the archive.
 type Manifest struct {
 	Table     string    `json:"table"`

@@ -239,6 +239,21 @@ func (r rows) ExportPartition(_ context.Context, _ store.Partition, fn func([]by
 	return r.err
 }
 
+// TestCellsDoNotCountOnEachOthersFiles has two cells with one directory, whose
+// partitions have the same names.
+func TestCellsDoNotCountOnEachOthersFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	day := time.Date(2025, 1, 31, 0, 0, 0, 0, time.UTC)
+	partition := store.Partition{Table: "events", Name: "events_20250131", Start: day, End: day.AddDate(0, 0, 1)}
+	if _, err := archive.Of(dir, "eu-1").Add(t.Context(), rows{n: 3}, partition); err != nil {
+		t.Fatal(err)
+	}
+	if !archive.Of(dir, "eu-1").Has(partition) || archive.Of(dir, "eu-2").Has(partition) || archive.Of(dir, "").Has(partition) {
+		t.Error("a cell would drop a partition that only another cell has archived")
+	}
+}
+
 func TestWhatWasNotWrittenAsAWholeIsNotInTheArchive(t *testing.T) {
 	t.Parallel()
 	opened := archive.Archive{Dir: t.TempDir()}
