@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/waybillhq/waybill/internal/account"
 )
 
 // postForm sends a form without a key, as a terminal does.
@@ -70,13 +73,28 @@ func TestContractATerminalSignsInAsRFC8628Says(t *testing.T) {
 func TestContractAKeyCanEndItself(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	near, _, err := b.account.NewKey(t.Context(), account.NewKeyInput{
+		Account: b.owner, Name: "office", Scopes: []string{"rates"}, Networks: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := postForm(b.handler, "/oauth/revoke", "token", string(near)); status != http.StatusForbidden || body["error"] != "access_denied" {
+		t.Errorf("a key that goes on working is said to be revoked: %d %v", status, body)
+	}
+
 	for _, token := range []string{"sk_test_wrong", b.key, b.key} {
 		if status, body := postForm(b.handler, "/oauth/revoke", "token", token); status != 200 || body != nil {
 			t.Errorf("%.10s: %d %v", token, status, body)
 		}
 	}
 	keys, err := b.account.Keys(t.Context(), b.owner)
-	if err != nil || keys[0].RevokedAt.IsZero() {
-		t.Errorf("the key is %+v, %v", keys[0], err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if isNear := key.Name == "office"; isNear != key.RevokedAt.IsZero() {
+			t.Errorf("the key %s was revoked at %s", key.Name, key.RevokedAt)
+		}
 	}
 }

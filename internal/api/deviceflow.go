@@ -166,7 +166,12 @@ func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.Account.Revoke(s.withAudit(caller, r), caller.Key)
 	}
-	if err != nil && ship.KindOf(err) != ship.Forbidden {
+	switch {
+	case ship.CodeOf(err) == "ip_not_allowed":
+		// The key goes on working in its networks, and its holder must know.
+		failOAuth(w, http.StatusForbidden, "access_denied", "the key is not revoked: it may not be used from this IP address. Revoke it in the dashboard")
+		return
+	case err != nil && ship.KindOf(err) != ship.Forbidden:
 		httpkit.Fail(w, r, err)
 		return
 	}

@@ -533,29 +533,36 @@ func batchExample(status string, counts batchCounts) batchShown {
 
 func batchLinesExample() batchWithLines {
 	summary := batchExample("done", batchCounts{Total: 2, Bought: 1, Failed: 1})
+
+	bought := batchLineShown{
+		Index:          0,
+		OrderID:        "ORD-1001",
+		Status:         "bought",
+		ShipmentID:     string(exampleShipment),
+		TrackingNumber: exampleNumber,
+	}
+	failed := batchLineShown{
+		Index:   1,
+		OrderID: "ORD-1002",
+		Status:  "failed",
+		Error: &lineError{
+			Code:   "validation_failed",
+			Detail: ship.InvalidFieldsMessage,
+			Errors: []httpkit.FieldProblem{{
+				Pointer: "/destination/zip",
+				Code:    "required",
+				Detail:  "addresses in this country need a postal code",
+			}},
+		},
+	}
+
 	return batchWithLines{
 		ID:        summary.ID,
 		Status:    summary.Status,
 		Source:    summary.Source,
 		Counts:    summary.Counts,
 		CreatedAt: summary.CreatedAt,
-		Lines: []batchLineShown{
-			{Index: 0, OrderID: "ORD-1001", Status: "bought", ShipmentID: string(exampleShipment), TrackingNumber: exampleNumber},
-			{
-				Index:   1,
-				OrderID: "ORD-1002",
-				Status:  "failed",
-				Error: &lineError{
-					Code:   "validation_failed",
-					Detail: ship.InvalidFieldsMessage,
-					Errors: []httpkit.FieldProblem{{
-						Pointer: "/destination/zip",
-						Code:    "required",
-						Detail:  "addresses in this country need a postal code",
-					}},
-				},
-			},
-		},
+		Lines:     []batchLineShown{bought, failed},
 	}
 }
 
@@ -638,7 +645,6 @@ func returnRuleExample() returnRule {
 
 // returnRequestExample is a return request as an operation answers it.
 func returnRequestExample(operation string) returnRequest {
-	asked := exampleReturn.Raw().Time()
 	request := ship.ReturnRequest{
 		ID:       "rrq_01KJMBQDHV00G2N6V3T9RZKXB4",
 		Shipment: exampleShipment,
@@ -649,23 +655,28 @@ func returnRequestExample(operation string) returnRequest {
 		Language: "en",
 		PaidBy:   ship.PaidByAccount,
 	}
+
+	decided := exampleReturn.Raw().Time().Add(time.Hour)
 	switch operation {
 	case "approveReturnRequest":
 		request.State = ship.ReturnApproved
 		request.Approval = ship.ApprovalManual
-		request.DecidedAt = asked.Add(time.Hour)
+		request.DecidedAt = decided
+
 	case "denyReturnRequest":
 		request.State = ship.ReturnDenied
 		request.Denial = "The 30 days are over."
-		request.DecidedAt = asked.Add(time.Hour)
+		request.DecidedAt = decided
+
 	case "getReturnRequest":
 		request.State = ship.ReturnLabelSent
 		request.Approval = ship.ApprovalManual
 		request.Return = exampleReturn
-		request.DecidedAt = asked.Add(time.Hour)
-		request.BoughtAt = asked.Add(time.Hour + time.Second)
-		request.MailedAt = asked.Add(time.Hour + 2*time.Second)
+		request.DecidedAt = decided
+		request.BoughtAt = decided.Add(time.Second)
+		request.MailedAt = decided.Add(2 * time.Second)
 	}
+
 	return returnRequestOf(request)
 }
 
