@@ -58,8 +58,7 @@ func (m *Mover) Move(ctx context.Context, shard ship.Shard, target string) (*sto
 			return &move, nil
 		}
 
-		// The shard is served at its source again, even if the mover is told to
-		// stop.
+		// The shard is served at its source again, even if the mover was stopped.
 		if !isSwitched(&move) {
 			err = errors.Join(err, m.Store.GoBack(context.WithoutCancel(ctx), &move, err))
 		}
@@ -68,11 +67,28 @@ func (m *Mover) Move(ctx context.Context, shard ship.Shard, target string) (*sto
 		case isSwitched(&move):
 			return nil, fmt.Errorf("shard %d is at %s, but the move is not finished: run the command again: %w", shard, target, err)
 		case move.State != store.MovePlanned:
-			return nil, fmt.Errorf("the directory does not say how far the move of shard %d is: run the command again: %w", shard, err)
+			return nil, fmt.Errorf("the move of shard %d is neither finished nor taken back: run the command again: %w", shard, err)
 		case attempt == attempts || ctx.Err() != nil:
 			return nil, fmt.Errorf("shard %d stays at %s: %w", shard, move.Source, err)
 		}
 	}
+}
+
+// Resume finishes the moves that were interrupted. Their shards may be frozen.
+func (m *Mover) Resume(ctx context.Context) error {
+	open, err := m.Store.Moves(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, move := range open {
+		if move.State == store.MovePurging {
+			continue
+		}
+		if _, err := m.Move(ctx, ship.Shard(move.Shard), move.Target); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isSwitched reports whether the move can only go forward.
@@ -84,6 +100,9 @@ func isSwitched(move *store.Move) bool {
 func (m *Mover) run(ctx context.Context, move *store.Move) error {
 	if move.State == store.MovePurging || move.State == store.MoveDone {
 		return nil // another mover has finished it meanwhile
+	}
+	if err := m.Store.Reconnect(ctx, move); err != nil {
+		return err
 	}
 
 	if move.State != store.MoveSwitched {
@@ -119,6 +138,9 @@ func (m *Mover) run(ctx context.Context, move *store.Move) error {
 // prepare brings the target so far that it follows the source, unless a mover
 // before this one did that.
 func (m *Mover) prepare(ctx context.Context, move *store.Move) error {
+	if err := m.Store.CheckPeople(ctx, move); err != nil {
+		return err
+	}
 	isEmpty, err := m.Store.IsEmpty(ctx, move)
 	if err != nil {
 		return err

@@ -144,11 +144,13 @@ ON CONFLICT (name) DO UPDATE SET url = excluded.url`
 	sqlNameCell = `UPDATE instance SET cell = $1, signing_key = $2`
 
 	// sqlPlaceShards copies the map of the directory. Only what differs is
-	// written.
+	// written, and nothing that a mover has written since the map was read. A shard
+	// that moves is left to its mover, which does more than that.
 	sqlPlaceShards = `
 UPDATE shards s SET cell = v.cell, epoch = v.epoch
-FROM unnest($1::text[], $2::int[]) WITH ORDINALITY AS v (cell, epoch, position)
-WHERE s.shard = v.position - 1 AND (s.cell, s.epoch) IS DISTINCT FROM (v.cell, v.epoch)`
+FROM unnest($1::text[], $2::int[], $3::boolean[]) WITH ORDINALITY AS v (cell, epoch, is_moving, position)
+WHERE s.shard = v.position - 1 AND NOT v.is_moving AND v.epoch >= s.epoch
+  AND (s.cell, s.epoch) IS DISTINCT FROM (v.cell, v.epoch)`
 
 	sqlCountAccounts = `SELECT count(*) FROM accounts`
 )
@@ -285,11 +287,13 @@ func fenceCell(ctx context.Context, conn *pgx.Conn, name string, key []byte, pla
 func placeShards(ctx context.Context, tx pgx.Tx, places *CellMap) error {
 	cells := make([]string, ship.Shards)
 	epochs := make([]int, ship.Shards)
+	moving := make([]bool, ship.Shards)
 	for i, place := range places.Shards {
 		cells[i] = place.Cell
 		epochs[i] = place.Epoch
+		moving[i] = place.MovingTo != ""
 	}
-	if _, err := tx.Exec(ctx, sqlPlaceShards, cells, epochs); err != nil {
+	if _, err := tx.Exec(ctx, sqlPlaceShards, cells, epochs, moving); err != nil {
 		return fmt.Errorf("place the shards: %w", explain(err))
 	}
 	return nil

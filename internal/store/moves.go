@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -149,7 +148,7 @@ func (m *Mover) Open(ctx context.Context, move *Move, databases map[string]strin
 
 	m.closeCells(ctx)
 	m.databases = databases
-	return m.openCells(ctx, move)
+	return m.Reconnect(ctx, move)
 }
 
 // lock keeps other movers from the move. The state is read again under the lock:
@@ -163,50 +162,53 @@ func (m *Mover) lock(ctx context.Context, move *Move) error {
 		return ship.Errorf(ship.Conflict, "another mover is at work on shard %d", move.Shard)
 	}
 
-	*move, err = selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlShardMove, move.ID)
+	present, err := selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlShardMove, move.ID)
+	if err == nil {
+		*move = present
+	}
 	return err
 }
 
-// openCells connects to the cells of a move, as far as there is no connection.
-func (m *Mover) openCells(ctx context.Context, move *Move) (err error) {
-	if m.source == nil || m.source.IsClosed() {
-		if m.source, err = openCell(ctx, move.Source, m.databases); err != nil {
+// Reconnect connects to the cells of a move again, where the connection was lost.
+func (m *Mover) Reconnect(ctx context.Context, move *Move) error {
+	if err := m.reconnect(ctx, &m.source, move.Source); err != nil {
+		return err
+	}
+	return m.reconnect(ctx, &m.target, move.Target)
+}
+
+func (m *Mover) reconnect(ctx context.Context, conn **pgx.Conn, cell string) (err error) {
+	if *conn == nil || (*conn).IsClosed() {
+		*conn, err = openCell(ctx, cell, m.databases)
+	}
+	return err
+}
+
+// relockPatience is how long the lock of a connection that broke is waited for.
+const relockPatience = 5 * time.Second
+
+// reopenDirectory connects to the directory again, if the connection was lost: a
+// statement that is cancelled closes its own. The lock of the move went with it, so it
+// is taken again.
+func (m *Mover) reopenDirectory(ctx context.Context, move *Move) error {
+	if !m.directory.IsClosed() {
+		return nil
+	}
+	conn, err := connectOwner(ctx, m.directoryURL)
+	if err != nil {
+		return fmt.Errorf("directory: %w", err)
+	}
+	m.directory = conn
+
+	for start := time.Now(); ; {
+		err := m.lock(ctx, move)
+		if ship.KindOf(err) != ship.Conflict || time.Since(start) > relockPatience {
+			return err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	if m.target == nil || m.target.IsClosed() {
-		m.target, err = openCell(ctx, move.Target, m.databases)
-	}
-	return err
-}
-
-// lockPatienceOfMover is how long the lock of a connection that broke is waited for.
-const lockPatienceOfMover = 5 * time.Second
-
-// reopen replaces connections that are closed: a statement that is cancelled closes
-// its own. The lock of the move went with the directory's connection, so it is taken
-// again.
-func (m *Mover) reopen(ctx context.Context, move *Move) error {
-	if m.directory.IsClosed() {
-		conn, err := connectOwner(ctx, m.directoryURL)
-		if err != nil {
-			return fmt.Errorf("directory: %w", err)
-		}
-		m.directory = conn
-		for start := time.Now(); ; {
-			err := m.lock(ctx, move)
-			if err == nil {
-				break
-			}
-			if ship.KindOf(err) != ship.Conflict || time.Since(start) > lockPatienceOfMover {
-				return err
-			}
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
-				return err
-			}
-		}
-	}
-	return m.openCells(ctx, move)
 }
 
 // Release lets other movers at the move.
@@ -242,7 +244,7 @@ func openCell(ctx context.Context, name string, databases map[string]string) (*p
 	case !isFenced || present != name:
 		err = ship.Errorf(ship.Conflict, "the database is not this cell")
 	case !isSuperuser:
-		err = ship.Errorf(ship.Forbidden, "a move needs a superuser, and the login %s is none", state.Login.User)
+		err = ship.Errorf(ship.Forbidden, "a move needs a superuser, and %s is not one", state.Login.User)
 	case walLevel != "logical":
 		err = ship.Errorf(ship.Conflict, "the server has wal_level=%s: set wal_level=logical, and restart it", walLevel)
 	case unaware > 0:
@@ -305,7 +307,7 @@ WHERE shard_of(account_id) = @shard`
 // switch may be recorded although its answer was lost, and then the target has the
 // only shard that is served. A move that turns out to be switched is left as it is.
 func (m *Mover) GoBack(ctx context.Context, move *Move, cause error) error {
-	if err := m.reopen(ctx, move); err != nil {
+	if err := m.reopenDirectory(ctx, move); err != nil {
 		return err
 	}
 
@@ -321,15 +323,22 @@ func (m *Mover) GoBack(ctx context.Context, move *Move, cause error) error {
 	}
 	move.State = MovePlanned
 
-	var errs []error
-	if err := m.thawSource(ctx, args); err != nil {
-		errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
+	// The source first: the shard is served there even if the target is down.
+	err = m.reconnect(ctx, &m.source, move.Source)
+	if err == nil {
+		err = m.thawSource(ctx, args)
 	}
-	if _, err := m.directory.Exec(ctx, sqlThaw, args); err != nil {
-		errs = append(errs, fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err)))
+	if err == nil {
+		_, err = m.directory.Exec(ctx, sqlThaw, args)
 	}
-	errs = append(errs, m.DropCopies(ctx, move))
-	return errors.Join(errs...)
+	if err != nil {
+		return fmt.Errorf("serve shard %d again: %w", move.Shard, explain(err))
+	}
+
+	if err := m.reconnect(ctx, &m.target, move.Target); err != nil {
+		return err
+	}
+	return m.DropCopies(ctx, move)
 }
 
 // thawSource has the source serve the shard again. While it was frozen, its webhooks'
@@ -441,7 +450,7 @@ func waitOut(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		if time.Since(start) > waitOutAtMost {
-			return ship.Errorf(ship.Unavailable, "%d transactions do not end", open)
+			return ship.Errorf(ship.Unavailable, "%d transactions are still open after %s", open, waitOutAtMost)
 		}
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
 			return err
@@ -604,13 +613,6 @@ FROM river_job j WHERE ` + jobsOfShard
 
 	sqlDropMovedJobs = `DELETE FROM river_job WHERE ` + jobsOfShard
 
-	peopleOfShard = ` IN (SELECT m.person_id FROM members m WHERE shard_of(m.account_id) = $1)`
-
-	sqlMovedPeople        = `SELECT to_jsonb(x)::text FROM people x WHERE x.id` + peopleOfShard
-	sqlMovedPasskeys      = `SELECT to_jsonb(x)::text FROM passkeys x WHERE x.person_id` + peopleOfShard
-	sqlMovedRecoveryCodes = `SELECT to_jsonb(x)::text FROM recovery_codes x WHERE x.person_id` + peopleOfShard
-	sqlMovedIdentities    = `SELECT to_jsonb(x)::text FROM identities x WHERE x.person_id` + peopleOfShard
-
 	sqlColumnsBut = `
 SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attname <> $2`
@@ -618,20 +620,6 @@ WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attg
 
 func (m *Mover) moveJobs(ctx context.Context, tx pgx.Tx, move *Move) error {
 	return m.moveAsJSON(ctx, tx, move, "river_job", "id", sqlMovedJobs)
-}
-
-func (m *Mover) movePeople(ctx context.Context, tx pgx.Tx, move *Move) error {
-	for _, moved := range [][2]string{
-		{"people", sqlMovedPeople},
-		{"passkeys", sqlMovedPasskeys},
-		{"recovery_codes", sqlMovedRecoveryCodes},
-		{"identities", sqlMovedIdentities},
-	} {
-		if err := m.moveAsJSON(ctx, tx, move, moved[0], "", moved[1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // moveAsJSON copies the rows of a query, one JSON object each, without a column
@@ -671,12 +659,16 @@ func (m *Mover) Leave(ctx context.Context, move *Move) error {
 	return explain(err)
 }
 
-const sqlErasedAtTarget = `SELECT EXISTS (SELECT FROM erasures WHERE shard_of(account_id) = $1 AND id >= $2)`
+// sqlErasedAtTarget also finds an erasure that was requested before the switch and
+// done after it.
+const sqlErasedAtTarget = `
+SELECT EXISTS (SELECT FROM erasures WHERE shard_of(account_id) = $1 AND (id >= $2 OR finished_at >= $3))`
 
 // IsErased reports whether personal data of the shard was erased at the target since
 // the switch. The source must not keep it then.
 func (m *Mover) IsErased(ctx context.Context, move *Move) (bool, error) {
-	return selectOne(ctx, m.target, pgx.RowTo[bool], sqlErasedAtTarget, move.Shard, ship.RawIDAt(*move.SwitchedAt))
+	at := *move.SwitchedAt
+	return selectOne(ctx, m.target, pgx.RowTo[bool], sqlErasedAtTarget, move.Shard, ship.RawIDAt(at), at)
 }
 
 // Purge deletes the rows of a shard at the source that it has left, some at a time.

@@ -211,6 +211,15 @@ func TestShardsMoveWhileTheyAreWrittenTo(t *testing.T) {
 		t.Errorf("%d shards are purged after an erasure, %v", n, err)
 	}
 
+	// So is what was erased under way: requested before the switch, and done after it.
+	requested := ship.NewRawID(78, time.Now())
+	_, err = keeping.Move(ctx, 78, second)
+	w.must(err)
+	w.run(second, "INSERT INTO erasures (account_id, livemode, id, subject_kind, shipment_id, state, finished_at) VALUES ($1::text::uuid, true, $1::text::uuid, 'shipment', $1::text::uuid, 'done', clock_timestamp())", fmt.Sprintf("%x", requested))
+	if n, err := keeping.Purge(ctx, false); err != nil || n != 1 {
+		t.Errorf("%d shards are purged after an erasure that was under way, %v", n, err)
+	}
+
 	// What is left at a source is deleted, and nothing else.
 	_, err = w.mover(func(*store.Move) {}).Purge(ctx, true)
 	w.must(err)
@@ -459,9 +468,61 @@ func TestASwitchWhoseAnswerIsLostIsNotTakenBack(t *testing.T) {
 		t.Error("the source serves the shard again, which the directory has given to the target")
 	}
 
-	_, err = w.mover(func(*store.Move) {}).Move(ctx, 300, second)
-	w.must(err)
+	// A change of the target's address leaves the shard to its mover.
+	w.must(store.AddCell(ctx, w.urls[first], store.NewCell{Name: second, URL: "http://127.0.0.1:2", Database: w.urls[second]}))
+
+	// Whoever moves anything next finishes it.
+	w.must(w.mover(func(*store.Move) {}).Resume(ctx))
 	if n := w.count(second, "SELECT count(*) FROM shipments WHERE id = $1", fmt.Sprintf("%x", id.Raw())); n != 1 {
 		t.Error("the shipment is not at the target")
+	}
+	if n := w.count(second, "SELECT count(*) FROM river_job WHERE args->>'account' = $1 AND finalized_at IS NULL", string(tenant.Account)); n != 1 {
+		t.Errorf("%d jobs are at the target, want 1", n)
+	}
+}
+
+// TestPeopleStayMembersWhereTheyAreSomebodyElse moves an account whose owner has
+// another account at the target, under another id.
+func TestPeopleStayMembersWhereTheyAreSomebodyElse(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	tenant := w.tenant(300)
+	add := func(cell string, email string) ship.PersonID {
+		t.Helper()
+		id := ship.NewPersonID(time.Now())
+		w.must(w.stores[cell].InSystemTx(ctx, func(tx *store.Store) error {
+			return tx.AddPerson(ctx, store.Person{ID: id, Email: email, Name: "Ada", CreatedAt: time.Now()})
+		}))
+		return id
+	}
+	join := func(id ship.PersonID) {
+		t.Helper()
+		w.must(w.stores[first].InSystemTx(ctx, func(tx *store.Store) error {
+			return tx.AddMember(ctx, tenant.Account, id, "owner", time.Now())
+		}))
+	}
+	here := add(first, "ada@example.com")
+	join(here)
+	join(add(first, "bob@example.com"))
+	there := add(second, "ada@example.com")
+
+	// Whoever has not proved the address might be anybody.
+	_, err := w.mover(func(*store.Move) {}).Move(ctx, 300, second)
+	if err == nil || !strings.Contains(err.Error(), "has not verified it") {
+		t.Fatalf("the move ends with %v", err)
+	}
+
+	w.run(second, "UPDATE people SET email_verified_at = now() WHERE id = $1", fmt.Sprintf("%x", there.Raw()))
+	w.run(first, "INSERT INTO recovery_codes (person_id, code_hash) VALUES ($1, 'x')", fmt.Sprintf("%x", here.Raw()))
+	_, err = w.mover(func(*store.Move) {}).Move(ctx, 300, second)
+	w.must(err)
+	if n := w.count(second, "SELECT count(*) FROM members m JOIN people p ON p.id = m.person_id WHERE m.account_id = $1", rawOf(tenant)); n != 2 {
+		t.Errorf("%d members are known at the target, want Ada and Bob", n)
+	}
+	if n := w.count(second, "SELECT count(*) FROM members WHERE account_id = $1 AND person_id = $2", rawOf(tenant), fmt.Sprintf("%x", there.Raw())); n != 1 {
+		t.Error("Ada is no member at the target")
+	}
+	if n := w.count(second, "SELECT count(*) FROM recovery_codes"); n != 0 {
+		t.Error("what somebody signs in with elsewhere came along")
 	}
 }
