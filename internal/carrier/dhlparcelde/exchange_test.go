@@ -143,6 +143,31 @@ func TestOnlyAnUnknownShipmentIsVoidedAlready(t *testing.T) {
 	}
 }
 
+// TestAPickupThatWasMovedIsFound looks up a booking that DHL made for another day than
+// the one that was asked for: a second driver must not be booked.
+func TestAPickupThatWasMovedIsFound(t *testing.T) {
+	t.Parallel()
+	via := carriertest.Server(t, newStandIn(t))
+	c := openWith(t, credentials(), via)
+	booked, err := c.BookPickup(t.Context(), pickup())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := pickup()
+	asked.Order.Window.ReadyAt = asked.Order.Window.ReadyAt.AddDate(0, 0, -3)
+	asked.Order.Window.CloseAt = asked.Order.Window.CloseAt.AddDate(0, 0, -3)
+	found, err := c.FindPickup(t.Context(), asked)
+	if err != nil || found.Confirmation != booked.Confirmation || found.Window.Date() != pickup().Order.Window.Date() {
+		t.Errorf("booked %s, found %+v: %v", booked.Confirmation, found, err)
+	}
+
+	// An answer without a list says nothing about bookings.
+	via = carriertest.Answer{Path: "/pickup/v3/orders", Status: http.StatusOK, Body: "null"}.Instead(via)
+	if _, err := openWith(t, credentials(), via).FindPickup(t.Context(), asked); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("without a list: %v", err)
+	}
+}
+
 // seenBodies keeps the body of the last purchase.
 type seenBodies struct {
 	via  carrier.Doer

@@ -240,10 +240,27 @@ func (c *checker) pickupAddress(given ship.Address) pickupAddress {
 	return address
 }
 
-// FindPickup looks for a booking on its day at its place by our reference.
+// laterDays is on how many days after the one that was asked for DHL may come instead:
+// it moves pickups past weekends and holidays.
+const laterDays = 5
+
+// FindPickup looks for a booking at its place by our reference. DHL lists bookings by
+// the day on which it comes, which may be another than the one that was asked for.
 func (d *driver) FindPickup(ctx context.Context, request carrier.PickupRequest) (ship.PickupBooking, error) {
+	for later := range laterDays + 1 {
+		day := request.Order.Window.ReadyAt.AddDate(0, 0, later)
+		booking, err := d.findPickupOn(ctx, request, day.Format(time.DateOnly))
+		if ship.KindOf(err) != ship.NotFound {
+			return booking, err
+		}
+	}
+	return ship.PickupBooking{}, ship.Errorf(ship.NotFound, "DHL Parcel DE has no pickup under the reference")
+}
+
+// findPickupOn looks for a booking on a day; ship.NotFound if it is not there.
+func (d *driver) findPickupOn(ctx context.Context, request carrier.PickupRequest, day string) (ship.PickupBooking, error) {
 	query := url.Values{
-		"pickupDate":       {string(request.Order.Window.Date())},
+		"pickupDate":       {day},
 		"pickupPostalCode": {request.Order.Address.Zip},
 	}
 	var shown []pickupShown
@@ -253,6 +270,9 @@ func (d *driver) FindPickup(ctx context.Context, request carrier.PickupRequest) 
 	}, &shown)
 	if err != nil {
 		return ship.PickupBooking{}, notFromDHL(err)
+	}
+	if shown == nil {
+		return ship.PickupBooking{}, ship.Errorf(ship.Unavailable, "DHL Parcel DE did not list its pickups")
 	}
 
 	ours := pickupReference(request.Reference)
@@ -265,7 +285,7 @@ func (d *driver) FindPickup(ctx context.Context, request carrier.PickupRequest) 
 			}, nil
 		}
 	}
-	return ship.PickupBooking{}, ship.Errorf(ship.NotFound, "DHL Parcel DE has no pickup under the reference")
+	return ship.PickupBooking{}, ship.Errorf(ship.NotFound, "DHL Parcel DE has no pickup under the reference on %s", day)
 }
 
 // notFromDHL turns "not found" into another error: DHL answers with an empty list,
