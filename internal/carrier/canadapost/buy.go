@@ -222,12 +222,12 @@ func pathOf(to link) (string, error) {
 	return address.RequestURI(), nil
 }
 
-// formatOf returns the format of a file by its beginning.
+// formatOf returns the format of a file that was not cut off; not ok for any other.
 func formatOf(data []byte) (format string, ok bool) {
 	switch {
-	case bytes.HasPrefix(data, []byte("%PDF")):
+	case carrierkit.IsWholePDF(data):
 		return "pdf", true
-	case bytes.Contains(data[:min(len(data), 200)], []byte("^XA")):
+	case bytes.Contains(data[:min(len(data), 200)], []byte("^XA")) && bytes.HasSuffix(bytes.TrimSpace(data), []byte("^XZ")):
 		return "zpl", true
 	}
 	return "", false

@@ -1,7 +1,6 @@
 package dhlexpress
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -334,11 +333,5 @@ func addDocuments(bought ship.Sale, documents []soldDocument, pieces int) (ship.
 
 // isPDF reports whether a document is a PDF that arrived in full.
 func isPDF(document soldDocument) bool {
-	return strings.EqualFold(document.ImageFormat, "PDF") && isWholePDF(document.Content)
-}
-
-// isWholePDF reports whether data is a PDF from its first byte to its last.
-func isWholePDF(data []byte) bool {
-	tail := data[max(0, len(data)-1024):]
-	return bytes.HasPrefix(data, []byte("%PDF-")) && bytes.Contains(tail, []byte("%%EOF"))
+	return strings.EqualFold(document.ImageFormat, "PDF") && carrierkit.IsWholePDF(document.Content)
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -52,7 +53,7 @@ func (a proofAnswer) proof() (ship.Document, error) {
 
 	first := a.Documents[0]
 	format := cmp.Or(formatOf(first.Content), strings.ToLower(first.EncodingFormat))
-	if len(first.Content) == 0 || format == "" || format == "pdf" && !isWholePDF(first.Content) {
+	if len(first.Content) == 0 || format == "" || format == "pdf" && !carrierkit.IsWholePDF(first.Content) {
 		return ship.Document{}, ship.Errorf(ship.Unavailable, "DHL Express sent a proof of delivery that is not complete")
 	}
 	return ship.Document{Type: "proof_of_delivery", Format: format, Data: first.Content}, nil

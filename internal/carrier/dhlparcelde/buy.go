@@ -1,7 +1,6 @@
 package dhlparcelde
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -103,14 +102,8 @@ func (d *document) label() (ship.Label, bool) {
 		return ship.Label{}, false
 	case strings.HasPrefix(strings.TrimSpace(d.ZPL), "^XA") && strings.HasSuffix(strings.TrimSpace(d.ZPL), "^XZ"):
 		return ship.Label{Format: "zpl", Data: []byte(d.ZPL)}, true
-	case isPDF(d.Encoded):
+	case carrierkit.IsWholePDF(d.Encoded):
 		return ship.Label{Format: "pdf", Data: d.Encoded}, true
 	}
 	return ship.Label{}, false
-}
-
-// isPDF reports whether data is a PDF from its first byte to its last.
-func isPDF(data []byte) bool {
-	tail := data[max(0, len(data)-1024):]
-	return bytes.HasPrefix(data, []byte("%PDF-")) && bytes.Contains(tail, []byte("%%EOF"))
 }

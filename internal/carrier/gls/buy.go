@@ -115,7 +115,7 @@ func (s *createdShipment) label() (ship.Label, bool) {
 	switch format {
 	case "PDF":
 		for _, file := range files {
-			if !isPDF(file) {
+			if !carrierkit.IsWholePDF(file) {
 				return ship.Label{}, false
 			}
 		}
@@ -130,10 +130,4 @@ func (s *createdShipment) label() (ship.Label, bool) {
 		return ship.Label{Format: "zpl", Data: bytes.Join(files, []byte("\n"))}, true
 	}
 	return ship.Label{}, false
-}
-
-// isPDF reports whether data is a PDF from its first byte to its last.
-func isPDF(data []byte) bool {
-	tail := data[max(0, len(data)-1024):]
-	return bytes.HasPrefix(data, []byte("%PDF-")) && bytes.Contains(tail, []byte("%%EOF"))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -22,7 +23,7 @@ func (d *driver) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.D
 
 	image := answer.Item.Images[0]
 	format := formatOf(image)
-	if format == "" || format == "pdf" && !isPDF(image) {
+	if format == "" || format == "pdf" && !carrierkit.IsWholePDF(image) {
 		return ship.Document{}, ship.Errorf(ship.Unavailable, "GLS sent a proof of delivery in an unknown format")
 	}
 	return ship.Document{Type: "proof_of_delivery", Format: format, Data: image}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -116,7 +117,7 @@ func formatOf(label []byte) string {
 	const longestEnd = 32
 	end := label[max(0, len(label)-longestEnd):]
 	switch {
-	case bytes.HasPrefix(label, []byte("%PDF-")) && bytes.Contains(end, []byte("%%EOF")):
+	case carrierkit.IsWholePDF(label):
 		return "pdf"
 	case bytes.HasPrefix(bytes.TrimSpace(label), []byte("^XA")) && bytes.Contains(end, []byte("^XZ")):
 		return "zpl"

@@ -1,13 +1,13 @@
 package royalmail
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -53,7 +53,7 @@ func (a createAnswer) sale(reference string) (ship.Sale, error) {
 		failed := uncertain("Royal Mail created the order without its label")
 		failed.Refusal = ship.Refusal{Code: created.LabelErrors[0].Code, Message: created.LabelErrors[0].Message}
 		return ship.Sale{}, failed
-	case !isWholePDF(created.Label):
+	case !carrierkit.IsWholePDF(created.Label):
 		return ship.Sale{}, uncertain("Royal Mail sent a label that is not complete")
 	}
 
@@ -76,12 +76,4 @@ func (o createdOrder) sale() ship.Sale {
 
 func uncertain(message string) *ship.Error {
 	return &ship.Error{Kind: ship.Uncertain, Message: message}
-}
-
-// isWholePDF reports whether a file was not cut off. What follows the mark of its
-// end is at most a line break.
-func isWholePDF(file []byte) bool {
-	const longestEnd = 32
-	end := file[max(0, len(file)-longestEnd):]
-	return bytes.HasPrefix(file, []byte("%PDF-")) && bytes.Contains(end, []byte("%%EOF"))
 }

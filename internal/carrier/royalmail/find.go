@@ -71,7 +71,7 @@ func (d driver) fetchLabel(ctx context.Context, order string) (ship.Label, error
 	if err := d.labelCall(order).Do(ctx, d.via, &file); err != nil {
 		return ship.Label{}, explainLabel(err)
 	}
-	if !isWholePDF(file.Data) {
+	if !carrierkit.IsWholePDF(file.Data) {
 		return ship.Label{}, ship.Errorf(ship.Unavailable, "Royal Mail sent a label that is not complete")
 	}
 	return ship.Label{Format: "pdf", Data: file.Data}, nil

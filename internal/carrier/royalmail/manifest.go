@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -35,7 +36,7 @@ func (d driver) CloseManifest(ctx context.Context, _ ship.ManifestOrder) (ship.M
 	if len(form) == 0 {
 		form = d.awaitForm(ctx, closing.Number)
 	}
-	if isWholePDF(form) {
+	if carrierkit.IsWholePDF(form) {
 		closing.Documents = []ship.Document{{Type: "manifest", Format: "pdf", Data: form}}
 	}
 	return closing, nil
