@@ -66,9 +66,9 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        amazonshipping.Spec,
 		Credentials: credentials,
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			return withoutTokens{contract, carriertest.Server(t, newStandIn(t))}
-		},
+		}),
 		Order:       order(),
 		TokenPaths:  []string{"/auth/o2/token"},
 		ReadsBefore: []string{"buy"}, // the quote that is bought

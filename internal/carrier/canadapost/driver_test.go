@@ -95,9 +95,9 @@ func TestCarrier(t *testing.T) {
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        canadapost.Spec,
 				Credentials: credentials,
-				Service: func(t testing.TB) carrier.Doer {
+				Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 					return schemas.Checked(carriertest.Server(t, newStandIn(t)))
-				},
+				}),
 				Order:      order,
 				ReadsAfter: []string{"buy"}, // the files of the label
 				Refusal: carriertest.Refusal{

@@ -165,9 +165,9 @@ func TestCarrier(t *testing.T) {
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        dhlexpress.Spec,
 				Credentials: credentials,
-				Service: func(t testing.TB) carrier.Doer {
+				Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 					return contract.Checked(carriertest.Server(t, delivered(t)))
-				},
+				}),
 				Order:     order,
 				Addresses: addresses(),
 				Pickup:    pickup(),

@@ -145,9 +145,9 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        dhlparcelde.Spec,
 		Credentials: credentials(),
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			return contract.checked(carriertest.Server(t, newStandIn(t)))
-		},
+		}),
 		Order:  foreignOrder(),
 		Pickup: pickup(),
 		Refusal: carriertest.Refusal{

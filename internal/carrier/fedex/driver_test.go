@@ -158,10 +158,10 @@ func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Crede
 		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens, Addresses: addresses(), Pickup: pickup(),
 		Declared: announced(),
 		Points:   ship.PointQuery{Country: "US", Zip: "90012", City: "Los Angeles", Limit: 10},
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			server := newServer(t)
 			return onDocumentHost{newCheckedLater(t, contract, delivering{server, carriertest.Server(t, server)})}
-		},
+		}),
 		Refusal: carriertest.Refusal{
 			Status: 400, Code: "SHIPMENT.POSTALCODE.INVALID",
 			Body: `{"transactionId":"1","errors":[{"code":"SHIPMENT.POSTALCODE.INVALID","message":"%s"}]}`,

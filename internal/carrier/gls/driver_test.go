@@ -119,7 +119,7 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        gls.Spec,
 		Credentials: credentials(),
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			s := newStandIn(t)
 			// A parcel that is on its way cannot be voided, so only proofs need one
 			// that is delivered.
@@ -129,7 +129,7 @@ func TestCarrier(t *testing.T) {
 				}
 			}
 			return contract.checked(carriertest.Server(t, s))
-		},
+		}),
 		Order:  domesticOrder(),
 		Points: ship.PointQuery{Country: "DE", Zip: "53113", City: "Bonn", Limit: 5},
 		Refusal: carriertest.Refusal{

@@ -81,9 +81,9 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        postnl.Spec,
 		Credentials: credentials,
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			return carriertest.Server(t, newStandIn(t, delivered()))
-		},
+		}),
 		Order:       domesticOrder(),
 		ReadsBefore: []string{"buy"},
 		Refusal:     carriertest.Refusal{Status: 400, Body: `{"Errors":[{"Error":"Validation failed","Code":"1280202","Description":"%s"}]}`, Code: "1280202"},

@@ -114,9 +114,9 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        royalmail.Spec,
 		Credentials: credentials,
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			return checked(contract, carriertest.Server(t, newStandIn(t, delivered())))
-		},
+		}),
 		Order:   foreignOrder(),
 		Refusal: carriertest.Refusal{Status: 400, Body: `{"code":"ValidationError","message":"%s"}`, Code: "ValidationError"},
 		Refusals: map[string]carriertest.Refusal{

@@ -120,7 +120,7 @@ func TestCarrier(t *testing.T) {
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        spec,
 				Credentials: carrier.Credentials{"api_key": "key-that-nobody-may-see"},
-				Service:     func(testing.TB) carrier.Doer { return sandbox.Service{} },
+				Service:     carriertest.Service(func(testing.TB) carrier.Doer { return sandbox.Service{} }),
 				Order:       sent,
 				Absent:      absent,
 				Refusal:     carriertest.Refusal{Status: 422, Body: `{"code":"120802","message":"%s"}`, Code: "120802"},

@@ -183,13 +183,13 @@ func TestCarrier(t *testing.T) {
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        ups.Spec,
 				Credentials: credentials,
-				Service: func(t testing.TB) carrier.Doer {
+				Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 					server, via := service(t)
 					if err := server.Turn(delivered()); err != nil {
 						t.Fatal(err)
 					}
 					return contract.Checked(via)
-				},
+				}),
 				Order:      b,
 				Addresses:  addresses(),
 				Pickup:     pickup(),

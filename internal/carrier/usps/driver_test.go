@@ -21,10 +21,10 @@ func TestCarrier(t *testing.T) {
 	carriertest.Run(t, carriertest.Subject{
 		Spec:        usps.Spec,
 		Credentials: credentials,
-		Service: func(t testing.TB) carrier.Doer {
+		Service: carriertest.Service(func(t testing.TB) carrier.Doer {
 			_, via := stand(t, c)
 			return via
-		},
+		}),
 		Order:     home(),
 		Addresses: addresses(),
 		AddressRefusal: carriertest.Refusal{
