@@ -121,9 +121,17 @@ type Shipment struct {
 	ReturnOf        string           `json:"returnOf"` // the shipment that the parcel is a return of
 	ShipDate        string           `json:"shipDate"` // "2006-01-02"
 	TrackingPageURL string           `json:"trackingPageUrl"`
+	Approval        *Approval        `json:"approval"` // nil unless the purchase needs one
 	VoidedAt        time.Time        `json:"voidedAt"` // zero unless the carrier took the label back
 
 	Replayed bool `json:"-"` // CreateShipment or Return returned the answer of an earlier request with the same idempotency key
+}
+
+// Approval is what a person decided about a purchase that costs more than its key may
+// spend without one. Nothing is bought before it is approved.
+type Approval struct {
+	ID     string `json:"id"`
+	Status string `json:"status"` // waiting, approved, denied or expired
 }
 
 // Labels are the addresses of a label, one a format.

@@ -20,7 +20,7 @@ type Principal struct {
 	KeyName string // for people who look at what it did
 	KeyHint string
 	Scopes  []string
-	Limit   ship.Money // that the key may spend in a day, live; zero for none
+	Limits  ship.SpendingLimits
 }
 
 // Can reports whether the caller's key has the scope.
@@ -36,7 +36,7 @@ type APIKey struct {
 	Hint       string
 	Scopes     []string
 	Networks   []netip.Prefix
-	DailyLimit ship.Money // of live keys; zero for none
+	Limits     ship.SpendingLimits
 	ExpiresAt  time.Time
 	CreatedAt  time.Time
 	LastUsedAt time.Time

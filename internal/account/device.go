@@ -129,11 +129,11 @@ func errNoDevice() error {
 
 // deviceKey is what an approved terminal gets.
 type deviceKey struct {
-	Name       string         `json:"name"`
-	Scopes     []string       `json:"scopes"`
-	Networks   []netip.Prefix `json:"networks,omitempty"`
-	ExpiresAt  time.Time      `json:"expiresAt,omitzero"`
-	DailyLimit string         `json:"dailyLimit,omitempty"`
+	Name      string         `json:"name"`
+	Scopes    []string       `json:"scopes"`
+	Networks  []netip.Prefix `json:"networks,omitempty"`
+	ExpiresAt time.Time      `json:"expiresAt,omitzero"`
+	KeyLimits
 }
 
 // ApproveDevice lets the terminal that shows the code get a key. Nothing is created
@@ -151,11 +151,11 @@ func (s *Service) ApproveDevice(ctx context.Context, userCode string, in NewKeyI
 	}
 
 	key, err := json.Marshal(deviceKey{
-		Name:       in.Name,
-		Scopes:     in.Scopes,
-		Networks:   in.Networks,
-		ExpiresAt:  in.ExpiresAt,
-		DailyLimit: in.DailyLimit,
+		Name:      in.Name,
+		Scopes:    in.Scopes,
+		Networks:  in.Networks,
+		ExpiresAt: in.ExpiresAt,
+		KeyLimits: in.KeyLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("approve a terminal: %w", err)
@@ -260,14 +260,14 @@ func (s *Service) RedeemDevice(ctx context.Context, deviceCode string, from neti
 		entry.Details["terminal"] = row.ClientName
 	})
 	key, made, err := s.NewKey(audited, NewKeyInput{
-		Account:    row.Approved.Account,
-		Livemode:   row.Approved.Livemode,
-		Name:       grant.Name,
-		Scopes:     grant.Scopes,
-		Networks:   grant.Networks,
-		ExpiresAt:  grant.ExpiresAt,
-		DailyLimit: grant.DailyLimit,
-		Person:     row.DecidedBy,
+		Account:   row.Approved.Account,
+		Livemode:  row.Approved.Livemode,
+		Name:      grant.Name,
+		Scopes:    grant.Scopes,
+		Networks:  grant.Networks,
+		ExpiresAt: grant.ExpiresAt,
+		KeyLimits: grant.KeyLimits,
+		Person:    row.DecidedBy,
 	})
 	return DeviceSignedIn, DeviceKey{Key: key, APIKey: made, Account: account}, err
 }

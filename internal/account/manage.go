@@ -91,11 +91,22 @@ type NewKeyInput struct {
 	Scopes    []string // none means all
 	Networks  []netip.Prefix
 	ExpiresAt time.Time
-	// DailyLimit is what a live key may spend on labels in a day of UTC, such as
-	// "500", in the account's currency; empty for no limit.
-	DailyLimit string
+	KeyLimits
 	// Person is whose terminal gets the key; empty for a program's.
 	Person ship.PersonID
+}
+
+// KeyLimits are what a new key may buy. Amounts are in the account's currency, such
+// as "500", and of live keys; an empty one is no limit.
+type KeyLimits struct {
+	DailyLimit     string `json:"dailyLimit,omitempty"`     // for labels in a day of UTC
+	MaxPerPurchase string `json:"maxPerPurchase,omitempty"` // for one label
+	// ApprovalAbove is the price above which a person must approve a purchase; "0"
+	// for every purchase.
+	ApprovalAbove string `json:"approvalAbove,omitempty"`
+	// AllowedCountries are those that parcels may be sent to, as ISO codes; none
+	// means all.
+	AllowedCountries []string `json:"allowedCountries,omitempty"`
 }
 
 // NewKey creates a key. It is returned in clear this once.
@@ -120,11 +131,9 @@ func (s *Service) prepareKey(ctx context.Context, in NewKeyInput) (store.KeyRow,
 	if err != nil {
 		return store.KeyRow{}, err
 	}
-	limit, err := in.parseLimit(account.Currency)
-	if err != nil {
-		return store.KeyRow{}, err
-	}
-	name, invalid := ship.CheckText("/name", in.Name, ship.MaxName)
+	limits, invalid := in.parse(in.Livemode, account.Currency)
+	name, invalidName := ship.CheckText("/name", in.Name, ship.MaxName)
+	invalid = append(invalid, invalidName...)
 	if len(invalid) > 0 {
 		return store.KeyRow{}, ship.InvalidFields(invalid)
 	}
@@ -144,33 +153,55 @@ func (s *Service) prepareKey(ctx context.Context, in NewKeyInput) (store.KeyRow,
 	}
 
 	return store.KeyRow{
-		Tenant:     ship.Tenant{Account: in.Account, Livemode: in.Livemode},
-		Name:       name,
-		Scopes:     in.Scopes,
-		Networks:   in.Networks,
-		ExpiresAt:  in.ExpiresAt,
-		DailyLimit: limit,
-		Person:     in.Person,
+		Tenant:    ship.Tenant{Account: in.Account, Livemode: in.Livemode},
+		Name:      name,
+		Scopes:    in.Scopes,
+		Networks:  in.Networks,
+		ExpiresAt: in.ExpiresAt,
+		Limits:    limits,
+		Person:    in.Person,
 	}, nil
 }
 
-// parseLimit reads the daily limit; zero if there is none.
-func (in NewKeyInput) parseLimit(currency string) (ship.Money, error) {
-	if in.DailyLimit == "" {
-		return ship.Money{}, nil
+// parse reads the limits of a key, and returns what is wrong with them.
+func (l KeyLimits) parse(isLive bool, currency string) (limits ship.SpendingLimits, invalid []ship.FieldError) {
+	amount := func(pointer, text string, least int64, example string) ship.Money {
+		if text == "" {
+			return ship.Money{}
+		}
+
+		detail := "must be an amount of " + currency + ", such as " + example
+		parsed, ok := ship.ParseMoney(text, currency)
+		switch {
+		case !isLive:
+			detail = "is only for live keys: test keys spend nothing"
+		case ok && parsed.Minor >= least:
+			return parsed
+		}
+		invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: detail})
+		return ship.Money{}
 	}
 
-	var detail string
-	limit, ok := ship.ParseMoney(in.DailyLimit, currency)
-	switch {
-	case !in.Livemode:
-		detail = "is only for live keys: test keys spend nothing"
-	case !ok || limit.Minor <= 0:
-		detail = "must be an amount of " + currency + ", such as 500"
-	default:
-		return limit, nil
+	limits.Daily = amount("/dailyLimit", l.DailyLimit, 1, "500")
+	limits.PerPurchase = amount("/maxPerPurchase", l.MaxPerPurchase, 1, "40")
+	limits.ApprovalAbove = amount("/approvalAbove", l.ApprovalAbove, 0, "25, or 0 for every purchase")
+
+	for _, text := range l.AllowedCountries {
+		code := strings.ToUpper(strings.TrimSpace(text))
+		if !ship.KnownCountry(code) {
+			invalid = append(invalid, ship.FieldError{
+				Pointer: "/allowedCountries",
+				Code:    "invalid",
+				Detail:  "must be two-letter ISO country codes, such as US or DE",
+			})
+			return limits, invalid
+		}
+		if !slices.Contains(limits.Countries, code) {
+			limits.Countries = append(limits.Countries, code)
+		}
 	}
-	return ship.Money{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/dailyLimit", Code: "invalid", Detail: detail}})
+	slices.Sort(limits.Countries)
+	return limits, invalid
 }
 
 // Keys lists the keys of an account, of both modes.
@@ -194,7 +225,7 @@ func newAPIKey(row store.KeyRow) APIKey {
 		Hint:       row.Hint,
 		Scopes:     row.Scopes,
 		Networks:   row.Networks,
-		DailyLimit: row.DailyLimit,
+		Limits:     row.Limits,
 		ExpiresAt:  row.ExpiresAt,
 		CreatedAt:  row.ID.Raw().Time(),
 		LastUsedAt: row.LastUsedAt,

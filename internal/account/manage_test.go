@@ -1,6 +1,8 @@
 package account_test
 
 import (
+	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -9,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-func TestADailyLimitIsAnAmountOfALiveKey(t *testing.T) {
+func TestLimitsAreAmountsOfLiveKeysAndCountries(t *testing.T) {
 	t.Parallel()
 	st, err := store.Open(t.Context(), store.Options{URL: storetest.URL(t), Connections: 2})
 	if err != nil {
@@ -22,18 +24,53 @@ func TestADailyLimitIsAnAmountOfALiveKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, in := range []account.NewKeyInput{
-		{DailyLimit: "500"}, {Livemode: true, DailyLimit: "0"}, {Livemode: true, DailyLimit: "-5"}, {Livemode: true, DailyLimit: "much"},
+		{KeyLimits: account.KeyLimits{DailyLimit: "500"}},
+		{KeyLimits: account.KeyLimits{MaxPerPurchase: "40"}},
+		{KeyLimits: account.KeyLimits{ApprovalAbove: "25"}},
+		{KeyLimits: account.KeyLimits{AllowedCountries: []string{"Germany"}}},
+		{Livemode: true, KeyLimits: account.KeyLimits{DailyLimit: "0"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{DailyLimit: "-5"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{DailyLimit: "much"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{MaxPerPurchase: "0"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{MaxPerPurchase: "12.345"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{ApprovalAbove: "-1"}},
+		{Livemode: true, KeyLimits: account.KeyLimits{AllowedCountries: []string{"US", "QQ"}}},
 	} {
 		in.Account = a.ID
 		if _, _, err := s.NewKey(t.Context(), in); ship.KindOf(err) != ship.Invalid {
 			t.Errorf("%+v: %v", in, err)
 		}
 	}
-	if _, _, err := s.NewKey(t.Context(), account.NewKeyInput{Account: a.ID, Livemode: true, DailyLimit: "12.5"}); err != nil {
+	for i, given := range []account.KeyLimits{
+		{},
+		{DailyLimit: "12.5"},
+		{DailyLimit: "500", MaxPerPurchase: "40", ApprovalAbove: "0", AllowedCountries: []string{"us", "DE", "US"}},
+	} {
+		if _, _, err := s.NewKey(t.Context(), account.NewKeyInput{Account: a.ID, Livemode: true, Name: fmt.Sprint(i), KeyLimits: given}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := s.NewKey(t.Context(), account.NewKeyInput{Account: a.ID, Name: "3", KeyLimits: account.KeyLimits{AllowedCountries: []string{"CA"}}}); err != nil {
 		t.Fatal(err)
 	}
+
 	keys, err := s.Keys(t.Context(), a.ID)
-	if want := (ship.Money{Minor: 1250, Currency: "EUR"}); err != nil || len(keys) != 1 || keys[0].DailyLimit != want {
-		t.Errorf("the keys are %+v, %v", keys, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	euros := func(minor int64) ship.Money { return ship.Money{Minor: minor, Currency: "EUR"} }
+	want := map[string]ship.SpendingLimits{
+		"0": {Countries: []string{}},
+		"1": {Daily: euros(1250), Countries: []string{}},
+		"2": {Daily: euros(50000), PerPurchase: euros(4000), ApprovalAbove: euros(0), Countries: []string{"DE", "US"}},
+		"3": {Countries: []string{"CA"}},
+	}
+	for _, key := range keys {
+		if !reflect.DeepEqual(key.Limits, want[key.Name]) {
+			t.Errorf("key %s has the limits %+v", key.Name, key.Limits)
+		}
+	}
+	if len(keys) != len(want) {
+		t.Errorf("there are %d keys", len(keys))
 	}
 }

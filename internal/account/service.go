@@ -110,7 +110,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr)
 			KeyName: row.Name,
 			KeyHint: row.Hint,
 			Scopes:  row.Scopes,
-			Limit:   row.DailyLimit,
+			Limits:  row.Limits,
 		}}
 		s.known.Set(hash, in)
 		s.markUsed(row.ID)
@@ -148,25 +148,25 @@ func ended(key store.KeyRow) error {
 	return nil
 }
 
-// LimitOfKey returns what the key may spend in a day, for a purchase that goes
+// LimitsOfKey returns what the key may buy, for a purchase that goes
 // on in the background after the key was used. A key that has ended since, or
 // that may not buy, is an error as it is for a request.
-func (s *Service) LimitOfKey(ctx context.Context, account ship.AccountID, id ship.KeyID) (ship.Money, error) {
+func (s *Service) LimitsOfKey(ctx context.Context, account ship.AccountID, id ship.KeyID) (ship.SpendingLimits, error) {
 	key, err := s.store.Key(ctx, account, id)
 	if ship.KindOf(err) == ship.NotFound {
-		return ship.Money{}, ship.Coded(ship.Forbidden, "invalid_api_key", "the API key no longer exists")
+		return ship.SpendingLimits{}, ship.Coded(ship.Forbidden, "invalid_api_key", "the API key no longer exists")
 	}
 	if err != nil {
-		return ship.Money{}, err
+		return ship.SpendingLimits{}, err
 	}
 
 	if err := ended(key); err != nil {
-		return ship.Money{}, err
+		return ship.SpendingLimits{}, err
 	}
 	if !(Principal{Scopes: key.Scopes}).Can("shipments:write") {
-		return ship.Money{}, ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope shipments:write")
+		return ship.SpendingLimits{}, ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope shipments:write")
 	}
-	return key.DailyLimit, nil
+	return key.Limits, nil
 }
 
 func errInvalidKey() error {

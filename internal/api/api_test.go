@@ -66,7 +66,7 @@ func newBatches(b *bench, c Config) *batch.Service {
 		Retention: 24 * time.Hour,
 		Log:       c.Log,
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
-			limit, err := c.Account.LimitOfKey(ctx, r.Tenant.Account, r.APIKey)
+			limits, err := c.Account.LimitsOfKey(ctx, r.Tenant.Account, r.APIKey)
 			if err != nil {
 				return ship.Shipment{}, err
 			}
@@ -74,7 +74,7 @@ func newBatches(b *bench, c Config) *batch.Service {
 				Tenant:            r.Tenant,
 				Account:           r.Account,
 				Key:               r.APIKey,
-				DailyLimit:        limit,
+				Limits:            limits,
 				Order:             r.Order,
 				OneParcel:         r.OneParcel,
 				Carrier:           r.Carrier,

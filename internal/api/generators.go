@@ -284,6 +284,7 @@ type enumName struct {
 var enumNames = []enumName{
 	{"ShipmentStatus", stringsOf(ship.Statuses)},
 	{"LabelStatus", []string{"pending", "ready", "failed", "needs_review", "voiding", "refund_pending", "voided"}},
+	{"ApprovalStatus", []string{"waiting", "approved", "denied", "expired"}},
 	{"LabelFormat", []string{"pdf", "zpl", "png"}},
 	{"LabelSize", []string{"4x6", "a6", "a4", "letter"}},
 	{"LabelResolution", []string{"203", "300"}},

@@ -97,6 +97,8 @@ var denials = []string{
 	"test_key_required",
 	"rate_limited",
 	"spend_limit_reached",
+	"purchase_limit_exceeded",
+	"country_not_allowed",
 }
 
 // note records what the request was refused or, if it changes nothing but gives

@@ -86,7 +86,7 @@ func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error
 		Tenant:            caller.Tenant,
 		Account:           caller.Account,
 		Key:               caller.Key,
-		DailyLimit:        caller.Limit,
+		Limits:            caller.Limits,
 		Order:             order,
 		OneParcel:         oneParcel,
 		Carrier:           in.Carrier,
@@ -192,7 +192,7 @@ func (s *server) purchaseReply(bought shipping.Bought) (reply, error) {
 func (s *server) refusalReply(ctx context.Context, ex *httpkit.Exchange, input shipping.BuyInput, err error) (reply, error) {
 	// Only these are definite. After any other failure a repeat tries again.
 	switch ship.CodeOf(err) {
-	case "carrier_rejected", "price_changed":
+	case "carrier_rejected", "price_changed", "approval_denied", "approval_expired":
 	default:
 		return reply{}, err
 	}

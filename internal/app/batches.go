@@ -55,7 +55,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 		},
 
 		Purchase: func(ctx context.Context, request batch.Request) (ship.Shipment, error) {
-			limit, err := limitOf(ctx, st, accounts, request)
+			limits, err := limitsOf(ctx, st, accounts, request.Tenant.Account, ship.Spender{Key: request.APIKey, Person: request.Buyer})
 			if err != nil {
 				return ship.Shipment{}, err
 			}
@@ -64,7 +64,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 				Account:           request.Account,
 				Key:               request.APIKey,
 				Person:            request.Buyer,
-				DailyLimit:        limit,
+				Limits:            limits,
 				Order:             request.Order,
 				OneParcel:         request.OneParcel,
 				Carrier:           request.Carrier,
@@ -83,12 +83,13 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 	})
 }
 
-// limitOf returns what the spender of a line may spend in a day: the API key
-// that the batch came with, or the person who buys it. It is read for every
-// line, because an owner may change it meanwhile or revoke the key.
-func limitOf(ctx context.Context, st *store.Store, accounts *account.Service, request batch.Request) (ship.Money, error) {
-	if request.APIKey != "" {
-		return accounts.LimitOfKey(ctx, request.Tenant.Account, request.APIKey)
+// limitsOf returns what the spender of a purchase in the background may buy: an API
+// key, or a person. They are read for every purchase, because an owner may change
+// them meanwhile or revoke the key.
+func limitsOf(ctx context.Context, st *store.Store, accounts *account.Service, owner ship.AccountID, spender ship.Spender) (ship.SpendingLimits, error) {
+	if spender.Key != "" {
+		return accounts.LimitsOfKey(ctx, owner, spender.Key)
 	}
-	return st.DailyLimit(ctx, request.Tenant.Account, request.Buyer)
+	daily, err := st.DailyLimit(ctx, owner, spender.Person)
+	return ship.SpendingLimits{Daily: daily}, err
 }

@@ -41,7 +41,7 @@ func newBulk(cfg config.Config, st *store.Store, accounts *account.Service, buyi
 					Tenant:         request.Tenant,
 					Account:        request.Account,
 					Person:         request.Person,
-					DailyLimit:     limit,
+					Limits:         ship.SpendingLimits{Daily: limit},
 					IdempotencyKey: request.Key,
 					Fingerprint:    sha256.Sum256([]byte(request.Key)),
 				},

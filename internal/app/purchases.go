@@ -60,6 +60,7 @@ func purchaseWaits(cfg config.Config) shipping.Waits {
 	waits.Lag = cfg.LookupLag
 	waits.Rebuy = cfg.RebuyFor
 	waits.Review = cfg.ReviewAfter
+	waits.Approval = cfg.ApprovalWait
 	waits.SandboxAge = cfg.SandboxStep
 	return waits
 }

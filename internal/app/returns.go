@@ -68,19 +68,14 @@ func newReturns(cfg config.Config, baseURL string, st *store.Store, accounts *ac
 	return returns.New(c), nil
 }
 
-// buyReturn buys the return of a shipment. The daily limit is that of whoever
-// approved it, as it is now.
+// buyReturn buys the return of a shipment. The limits are those of whoever
+// approved it, as they are now.
 func buyReturn(ctx context.Context, st *store.Store, accounts *account.Service, buying *shipping.Service, purchase returns.Purchase) (returns.Bought, error) {
 	owner, err := accounts.Account(ctx, purchase.Tenant.Account)
 	if err != nil {
 		return returns.Bought{}, err
 	}
-	var limit ship.Money
-	if purchase.Spender.Key != "" {
-		limit, err = accounts.LimitOfKey(ctx, owner.ID, purchase.Spender.Key)
-	} else {
-		limit, err = st.DailyLimit(ctx, owner.ID, purchase.Spender.Person)
-	}
+	limits, err := limitsOf(ctx, st, accounts, owner.ID, purchase.Spender)
 	if err != nil {
 		return returns.Bought{}, err
 	}
@@ -91,7 +86,7 @@ func buyReturn(ctx context.Context, st *store.Store, accounts *account.Service, 
 			Account:        owner,
 			Key:            purchase.Spender.Key,
 			Person:         purchase.Spender.Person,
-			DailyLimit:     limit,
+			Limits:         limits,
 			Carrier:        purchase.Carrier,
 			Service:        purchase.Service,
 			MaxAmount:      purchase.MaxAmount,

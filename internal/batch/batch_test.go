@@ -94,15 +94,15 @@ func (b *bench) begin() {
 			return b.check(ctx, address)
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
-			var limit ship.Money
+			var limits ship.SpendingLimits
 			if r.APIKey != "" {
 				var err error
-				if limit, err = b.accounts.LimitOfKey(ctx, r.Tenant.Account, r.APIKey); err != nil {
+				if limits, err = b.accounts.LimitsOfKey(ctx, r.Tenant.Account, r.APIKey); err != nil {
 					return ship.Shipment{}, err
 				}
 			}
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Key: r.APIKey, DailyLimit: limit, Order: r.Order, OneParcel: r.OneParcel, Carrier: r.Carrier, Service: r.Service,
+				Tenant: r.Tenant, Account: r.Account, Key: r.APIKey, Limits: limits, Order: r.Order, OneParcel: r.OneParcel, Carrier: r.Carrier, Service: r.Service,
 				MaxAmount: r.Limit, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {

@@ -91,13 +91,17 @@ func (s *Service) settleRow(ctx context.Context, batch Batch, row *store.BatchRo
 	if err != nil {
 		return false, err
 	}
+	code := "carrier_rejected"
 	why := "the carrier did not complete the purchase, and nothing was bought: try the line again"
 	if n := len(attempts); n > 0 {
 		why = cmp.Or(attempts[n-1].Message, why)
+		if last := attempts[n-1].Code; last == "approval_denied" || last == "approval_expired" {
+			code = last
+		}
 	}
 
 	row.State = RowFailed
-	row.Problems = encodeProblems([]Problem{{Detail: why, Reason: "carrier_rejected"}})
+	row.Problems = encodeProblems([]Problem{{Detail: why, Reason: code}})
 	row.Shipment = ""
 	row.Tries = 0
 	return true, nil

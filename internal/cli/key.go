@@ -69,6 +69,9 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 	flags.StringSliceVar(&in.Scopes, "scopes", nil, "scopes of the key, comma-separated (default: all): "+strings.Join(account.Scopes, " "))
 	flags.StringVar(&expires, "expires", "", "when it expires: 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
 	flags.StringVar(&in.DailyLimit, "daily-limit", "", "maximum spend of a live key on labels per UTC day, in the account's currency, such as 500 (default: no limit)")
+	flags.StringVar(&in.MaxPerPurchase, "max-per-purchase", "", "maximum price of one label of a live key, in the account's currency, such as 40 (default: no limit)")
+	flags.StringVar(&in.ApprovalAbove, "approval-above", "", "price of a live label above which a person must approve the purchase in the dashboard, such as 25; 0 for every purchase (default: never)")
+	flags.StringSliceVar(&in.AllowedCountries, "allowed-countries", nil, "countries it may ship to, as ISO codes, comma-separated, such as US,CA (default: all)")
 	flags.StringSliceVar(&networks, "network", nil, "networks it may be used from, such as 203.0.113.0/24 (default: all)")
 	return cmd
 }
@@ -156,19 +159,37 @@ func (c *cli) keyListCommand() *cobra.Command {
 
 func (c *cli) printKeys(keys []account.APIKey) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tKEY\tNAME\tSCOPES\tDAILY LIMIT\tCREATED\tLAST USED\tSTATE")
+	fmt.Fprintln(table, "ID\tKEY\tNAME\tSCOPES\tLIMITS\tCREATED\tLAST USED\tSTATE")
 	for _, key := range keys {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 			key.ID,
 			key.Hint,
 			orDash(key.Name),
 			strings.Join(key.Scopes, ","),
-			orDash(key.DailyLimit.String()),
+			orDash(limitsText(key.Limits)),
 			formatDay(key.CreatedAt),
 			formatDay(key.LastUsedAt),
 			keyState(key, time.Now()))
 	}
 	return table.Flush()
+}
+
+// limitsText describes what a key may buy; empty for everything.
+func limitsText(limits ship.SpendingLimits) string {
+	var words []string
+	if !limits.Daily.IsZero() {
+		words = append(words, limits.Daily.String()+" a day")
+	}
+	if !limits.PerPurchase.IsZero() {
+		words = append(words, limits.PerPurchase.String()+" a label")
+	}
+	if !limits.ApprovalAbove.IsZero() {
+		words = append(words, "approval above "+limits.ApprovalAbove.String())
+	}
+	if len(limits.Countries) > 0 {
+		words = append(words, "to "+strings.Join(limits.Countries, " "))
+	}
+	return strings.Join(words, ", ")
 }
 
 func keyState(key account.APIKey, now time.Time) string {
@@ -206,10 +227,15 @@ type shownKey struct {
 	Scopes     []string       `json:"scopes"`
 	Networks   []netip.Prefix `json:"networks,omitempty"`
 	DailyLimit string         `json:"dailyLimit,omitempty"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	ExpiresAt  time.Time      `json:"expiresAt,omitzero"`
-	LastUsedAt time.Time      `json:"lastUsedAt,omitzero"`
-	RevokedAt  time.Time      `json:"revokedAt,omitzero"`
+
+	MaxPerPurchase   string   `json:"maxPerPurchase,omitempty"`
+	ApprovalAbove    string   `json:"approvalAbove,omitempty"`
+	AllowedCountries []string `json:"allowedCountries,omitempty"`
+
+	CreatedAt  time.Time `json:"createdAt"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
+	RevokedAt  time.Time `json:"revokedAt,omitzero"`
 }
 
 func shownKeys(keys []account.APIKey) []any {
@@ -223,7 +249,12 @@ func shownKeys(keys []account.APIKey) []any {
 			Name:       key.Name,
 			Scopes:     key.Scopes,
 			Networks:   key.Networks,
-			DailyLimit: key.DailyLimit.String(),
+			DailyLimit: key.Limits.Daily.String(),
+
+			MaxPerPurchase:   key.Limits.PerPurchase.String(),
+			ApprovalAbove:    key.Limits.ApprovalAbove.String(),
+			AllowedCountries: key.Limits.Countries,
+
 			CreatedAt:  key.CreatedAt,
 			ExpiresAt:  key.ExpiresAt,
 			LastUsedAt: key.LastUsedAt,

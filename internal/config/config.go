@@ -53,6 +53,7 @@ type Config struct {
 	LookupLag       time.Duration
 	RebuyFor        time.Duration
 	ReviewAfter     time.Duration
+	ApprovalWait    time.Duration
 	SweepEvery      time.Duration
 	LateSweepEvery  time.Duration
 	JobRescueAfter  time.Duration
@@ -168,7 +169,8 @@ func read(e *env) Config {
 		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "maximum time that a label can be missing from a carrier's lookup after its sale; some carriers have a shorter one"),
 		RebuyFor:        get(e, "REBUY_FOR", "10m", atLeast(0), "how long after its creation a purchase is retried if it is known to have bought nothing"),
 		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "time after which a purchase that the carrier can neither confirm nor rule out becomes needs_review"),
-		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "interval of the search for purchases that are still open after five times SETTLE_AFTER"),
+		ApprovalWait:    get(e, "APPROVAL_EXPIRES_AFTER", "24h", atLeast(time.Second), "time after which a purchase fails that needs an approval and that nobody has approved"),
+		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "interval of the search for purchases that are still open after five times SETTLE_AFTER, and for approvals that have expired"),
 		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "interval of the search for labels that appear late at a carrier, which are voided"),
 		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "time after which another copy takes over the jobs of a copy that crashed; a job may take three quarters of it"),
 		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a failed job is retried"),

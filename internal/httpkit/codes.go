@@ -26,6 +26,8 @@ var Codes = []Code{
 	{"live_key_required", http.StatusForbidden, "Live key required", "The change affects live data. Use an `sk_live_` key."},
 	{"test_key_required", http.StatusForbidden, "Test key required", "Sandbox routes need an `sk_test_` key."},
 	{"spend_limit_reached", http.StatusForbidden, "Spend limit reached", "The purchase would exceed the key's daily limit. Raise the limit, use another key, or wait until midnight UTC."},
+	{"purchase_limit_exceeded", http.StatusForbidden, "Purchase limit exceeded", "The label costs more than the key may spend on one label. Choose a cheaper service, use another key, or ask an owner for a key with a higher limit."},
+	{"country_not_allowed", http.StatusForbidden, "Country not allowed", "The key may not ship to the country of the destination; `allowedCountries` lists those that it may. Use another key."},
 	{"invalid_token", http.StatusForbidden, "Invalid link", "The signed link is invalid or expired, or its label was voided. Create a new link."},
 	{"forbidden", http.StatusForbidden, "Forbidden", "The caller is not allowed to do this."},
 
@@ -102,6 +104,8 @@ var Codes = []Code{
 	{"currency_mismatch", http.StatusUnprocessableEntity, "Currency mismatch", "`maxAmount` is in a different currency from the offers, and amounts are not converted. Nothing was bought. Give the limit in the currency named in `detail`."},
 	{"rate_expired", http.StatusUnprocessableEntity, "Rate expired", "Rates can be bought for 24 hours. Quote again."},
 	{"address_invalid", http.StatusUnprocessableEntity, "Address not valid", "The shipment requires a valid destination, and the carriers do not confirm it. The response contains the verdict and, where there are any, the candidates."},
+	{"approval_denied", http.StatusUnprocessableEntity, "Approval denied", "A person denied the purchase in the dashboard, so nothing was bought. Choose a cheaper service, or ask them before you send it again with a new `Idempotency-Key`."},
+	{"approval_expired", http.StatusUnprocessableEntity, "Approval expired", "Nobody approved the purchase in time, so nothing was bought. Send the request again with a new `Idempotency-Key` to ask again."},
 	{"price_changed", http.StatusUnprocessableEntity, "Price changed", "The carrier charged more than was quoted or allowed, so the label was voided. The response contains both prices."},
 	{"pickup_too_late", http.StatusUnprocessableEntity, "Too late for this pickup", "The carrier cannot collect in this window. `nextWindow` is the next possible one, if the carrier says it."},
 	{"nothing_to_manifest", http.StatusUnprocessableEntity, "Nothing to hand over", "No label is left: all are on a manifest, voided, or already with the carrier. `excluded` says why shipments that were named are left out."},

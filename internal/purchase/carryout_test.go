@@ -70,6 +70,9 @@ func (w *world) send(n int) (time.Duration, Report) {
 	if w.now-w.wroteAt[n-1] > waits.Settle/3 || w.chance(30) {
 		return w.upTo(time.Second), Report{Result: NotSent}
 	}
+	if w.asks && (w.decidedAt == 0 || !w.approves) {
+		w.complain("attempt %d is sent without an approval", n)
+	}
 	for _, earlier := range w.attempts[:n-1] {
 		if !slices.Contains(known, earlier.Outcome) {
 			w.complain("attempt %d is sent while attempt %d is %q", n, earlier.Number, earlier.Outcome)
@@ -146,7 +149,18 @@ func (w *world) write(a Act) Report {
 	switch a.Kind {
 	case Intend:
 		w.written, w.state = true, ship.StatePurchasing
+		if w.asks {
+			w.state, w.notified = ship.StateAwaitingApproval, true
+		}
 		w.begin()
+	case Begin:
+		if w.state != ship.StateAwaitingApproval || w.attempt != a.Attempt {
+			return Report{Result: Conflict}
+		}
+		w.state = ship.StatePurchasing
+		w.attempts[a.Attempt-1].StartedAt = w.clock()
+		w.wroteAt[a.Attempt-1] = w.now
+		w.job(waits.Settle)
 	case NextAttempt:
 		if !(open || w.state == ship.StateFailed) || w.attempt != a.Attempt || !slices.Contains(known, w.attempts[a.Attempt-1].Outcome) {
 			return Report{Result: Conflict}
@@ -168,7 +182,7 @@ func (w *world) write(a Act) Report {
 			w.state, w.notified = ship.StateUncertain, true
 		}
 	case Fail:
-		if open && w.attempt == a.Attempt {
+		if (open || w.state == ship.StateAwaitingApproval) && w.attempt == a.Attempt {
 			w.state = ship.StateFailed
 		}
 		if w.state != ship.StateFailed {

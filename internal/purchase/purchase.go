@@ -32,6 +32,7 @@ type Kind string
 // The acts, with the results that a report on each can have besides Broken.
 const (
 	Intend        Kind = "intend"          // write the purchase and attempt 1 down: Done, Conflict
+	Begin         Kind = "begin"           // start an attempt that waited for an approval, unless somebody has: Done, Conflict
 	Send          Kind = "send"            // ask the carrier to sell: Sold, Refused, NotSent, Lost
 	Spool         Kind = "spool"           // write a sale to this machine's disk: Done
 	Unspool       Kind = "unspool"         // and delete it there: Done
@@ -158,6 +159,54 @@ func (m Machine) Buy(offers int) Verdict {
 	default:
 		return failed(r)
 	}
+}
+
+// Ask writes a purchase down that a person must approve, and asks no carrier: as a
+// new one, or after the last attempt, which is known to have bought nothing; zero if
+// there is none.
+func (m Machine) Ask(last int) Verdict {
+	act := Act{Kind: Intend, Attempt: 1}
+	taken := Taken
+	if last > 0 {
+		act = Act{Kind: NextAttempt, Attempt: last}
+		taken = Overtaken
+	}
+
+	switch r := m.Do(act); r.Result {
+	case Done:
+		return Verdict{Kind: Pending}
+	case Conflict:
+		return Verdict{Kind: taken}
+	default:
+		return failed(r)
+	}
+}
+
+// Approved goes on with a purchase that was approved, and whose attempt is written
+// down. Only the run that begins the attempt may send it.
+func (m Machine) Approved(attempt int) Verdict {
+	switch r := m.Do(Act{Kind: Begin, Attempt: attempt}); r.Result {
+	case Done:
+		return m.sell(attempt, 1)
+	case Conflict:
+		return Verdict{Kind: Settled}
+	default:
+		return failed(r)
+	}
+}
+
+// Declined ends a purchase that was not approved.
+func (m Machine) Declined(attempt int) Verdict {
+	// A restore may have lost that it was approved and bought. An attempt that
+	// counts as not found is looked for again, and what turns up is voided.
+	outcome := WasNotSent
+	if m.Loss.Reach > 0 {
+		outcome = WasAbsent
+	}
+	if r := m.Do(Act{Kind: End, Attempt: attempt, Outcome: outcome}); r.Result != Done {
+		return failed(r)
+	}
+	return m.fail(attempt)
 }
 
 // Retry makes the attempt after the last, which is known to have bought

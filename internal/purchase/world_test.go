@@ -28,6 +28,10 @@ type world struct {
 	finds, keepsLabels, voids bool // what the carrier can do
 	honest                    bool // it sells at once, and shows at once what it sold
 
+	asks      bool          // a person must approve the purchase
+	approves  bool          // and does
+	decidedAt time.Duration // zero until then
+
 	// What is written down.
 	written   bool
 	state     ship.State
@@ -90,6 +94,8 @@ func newWorld(seed uint64) *world {
 		w.finds = true
 	case 3: // a carrier that can do nothing
 	}
+	w.asks = w.rng.IntN(4) == 0
+	w.approves = w.rng.IntN(4) > 0
 	return w
 }
 
@@ -126,7 +132,12 @@ func (w *world) after(d time.Duration, do func()) { heap.Push(&w.agenda, plan{w.
 // live runs the world to its end.
 func (w *world) live() {
 	w.after(0, func() {
-		w.start(0, func(m Machine) Verdict { return m.Buy(1 + w.rng.IntN(2)) }, func(Verdict) { w.replaySoon() }, nil)
+		buy := func(m Machine) Verdict { return m.Buy(1 + w.rng.IntN(2)) }
+		if w.asks {
+			buy = func(m Machine) Verdict { return m.Ask(0) }
+			w.after(w.upTo(20*time.Hour), w.decide)
+		}
+		w.start(0, buy, func(Verdict) { w.replaySoon() }, nil)
 	})
 	for range 3 { // sweeps beside the job, on either machine
 		w.after(w.upTo(20*time.Minute), func() { w.settle(w.rng.IntN(2), nil) })
@@ -237,13 +248,39 @@ func (w *world) replay(node int) {
 	}
 }
 
-// settle runs the job; a job that dies is rescued.
-func (w *world) settle(node int, again func(time.Duration)) {
+// decide is what a person does about a purchase that waits, with the job that goes
+// on.
+func (w *world) decide() {
 	if !w.written {
+		w.after(time.Hour, w.decide)
 		return
 	}
-	p := Open{State: w.state, Notified: w.notified, CreatedAt: epoch, Attempts: slices.Clone(w.attempts)}
-	w.start(node, func(m Machine) Verdict { return m.Settle(p) }, func(v Verdict) {
+	w.decidedAt = w.now
+	w.job(0)
+}
+
+// goOn is how the job goes on with the purchase; nil if there is nothing to do.
+func (w *world) goOn() func(Machine) Verdict {
+	attempt := w.attempt
+	switch {
+	case !w.written, w.state == ship.StateAwaitingApproval && w.decidedAt == 0:
+		return nil
+	case w.state == ship.StateAwaitingApproval && w.approves:
+		return func(m Machine) Verdict { return m.Approved(attempt) }
+	case w.state == ship.StateAwaitingApproval:
+		return func(m Machine) Verdict { return m.Declined(attempt) }
+	}
+	p := Open{State: w.state, Notified: w.notified, CreatedAt: epoch.Add(w.decidedAt), Attempts: slices.Clone(w.attempts)}
+	return func(m Machine) Verdict { return m.Settle(p) }
+}
+
+// settle runs the job; a job that dies is rescued.
+func (w *world) settle(node int, again func(time.Duration)) {
+	run := w.goOn()
+	if run == nil {
+		return
+	}
+	w.start(node, run, func(v Verdict) {
 		switch {
 		case again == nil:
 		case v.Kind == Failed:
@@ -268,7 +305,7 @@ func (w *world) sweep() {
 	for node := range w.spools {
 		w.replay(node)
 	}
-	if !w.written || w.state == ship.StatePurchasing || w.state == ship.StateUncertain {
+	if !w.written || w.state == ship.StateAwaitingApproval || w.state == ship.StatePurchasing || w.state == ship.StateUncertain {
 		w.settle(w.rng.IntN(2), nil)
 		return
 	}
@@ -316,6 +353,9 @@ func (w *world) conclude() {
 		if s.Attempt > len(w.attempts) {
 			w.complain("sale %s belongs to attempt %d of %d", s.Number, s.Attempt, len(w.attempts))
 		}
+	}
+	if w.asks && !w.approves && len(w.sales) > 0 {
+		w.complain("nobody approved it, and %d were sold", len(w.sales))
 	}
 	switch w.state {
 	case ship.StatePurchased:

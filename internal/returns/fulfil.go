@@ -13,10 +13,11 @@ import (
 
 // How long a fulfilment waits, and when it gives up.
 const (
-	lookAgain   = 5 * time.Second // for a purchase whose outcome is not known
-	tryAgain    = time.Minute     // after a carrier that cannot be reached, or a mail server
-	buyingEnds  = 24 * time.Hour  // after the approval: a person decides
-	mailingEnds = 24 * time.Hour  // after the purchase: the label stays on the page
+	lookAgain   = 5 * time.Second  // for a purchase whose outcome is not known, at first
+	lookRarely  = 10 * time.Minute // likewise, in the end: it may wait for a person
+	tryAgain    = time.Minute      // after a carrier that cannot be reached, or a mail server
+	buyingEnds  = 24 * time.Hour   // after the approval: a person decides
+	mailingEnds = 24 * time.Hour   // after the purchase: the label stays on the page
 )
 
 // Fulfil continues with a request that is approved: it buys the label, and sends it.
@@ -71,7 +72,8 @@ func (s *Service) buy(ctx context.Context, request *ship.ReturnRequest) (time.Du
 		}
 	}
 	if bought.Pending {
-		return lookAgain, nil
+		age := s.now().Sub(request.DecidedAt)
+		return min(max(age/4, lookAgain), lookRarely), nil
 	}
 	if bought.Shipment == "" {
 		return 0, nil // it has failed

@@ -17,6 +17,7 @@ type Shipment struct {
 	VoidedAt    time.Time  // when the carrier voided the label; zero if it did not
 	IsErased    bool       // its personal data was erased, with its label
 	Uploads     []string   // types of the documents that clients added
+	Approval    *Approval  // of the purchase; nil if it needs none, or if it was not asked for
 }
 
 // AnswerVersion is the version of the body that answers a creation. Shipments
@@ -58,6 +59,7 @@ type Purchase struct {
 	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
 	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
 	OverLimitVoid  State        `json:"returned,omitempty"` // how far the void of a label over the limit had come at the answer
+	Approval       ApprovalID   `json:"approval,omitempty"` // that it needs; empty for none
 	Sheet          string       `json:"sheet,omitempty"`    // the rate sheet that set the price: what the carrier says of it does not count
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`

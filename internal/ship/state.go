@@ -8,6 +8,10 @@ type State string
 
 // The states of a purchase.
 const (
+	// StateAwaitingApproval is that of a purchase that is recorded and that a
+	// person must approve before a carrier is asked to sell.
+	StateAwaitingApproval State = "awaiting_approval"
+
 	StatePurchasing    State = "purchasing"     // recorded; the carrier may not have answered yet
 	StateUncertain     State = "uncertain"      // the carrier may have sold; being looked up
 	StateNeedsReview   State = "needs_review"   // the carrier can neither confirm nor deny; a person decides
@@ -21,14 +25,15 @@ const (
 // next lists the states that may follow each state of a purchase. A state with no
 // successor is final.
 var next = map[State][]State{
-	StatePurchasing:    {StatePurchased, StateFailed, StateUncertain, StatePurchasing, StateNeedsReview},
-	StateUncertain:     {StatePurchased, StateFailed, StatePurchasing, StateNeedsReview, StateVoiding},
-	StateNeedsReview:   {StatePurchased, StateFailed, StateVoiding},
-	StatePurchased:     {StateVoiding},
-	StateVoiding:       {StateVoided, StateRefundPending, StatePurchased}, // a refused void goes back
-	StateRefundPending: {StateVoided, StatePurchased},
-	StateFailed:        {StatePurchasing}, // only by a retry with the same key after "unavailable"
-	StateVoided:        {},
+	StateAwaitingApproval: {StatePurchasing, StateFailed},
+	StatePurchasing:       {StatePurchased, StateFailed, StateUncertain, StatePurchasing, StateNeedsReview},
+	StateUncertain:        {StatePurchased, StateFailed, StatePurchasing, StateNeedsReview, StateVoiding},
+	StateNeedsReview:      {StatePurchased, StateFailed, StateVoiding},
+	StatePurchased:        {StateVoiding},
+	StateVoiding:          {StateVoided, StateRefundPending, StatePurchased}, // a refused void goes back
+	StateRefundPending:    {StateVoided, StatePurchased},
+	StateFailed:           {StatePurchasing, StateAwaitingApproval}, // only by a retry with the same key after "unavailable"
+	StateVoided:           {},
 }
 
 // CanBecome reports whether a purchase in state s may move to t.
@@ -48,7 +53,7 @@ func (s State) LabelStatus() string {
 	switch s {
 	case StatePurchased:
 		return "ready"
-	case StatePurchasing, StateUncertain:
+	case StateAwaitingApproval, StatePurchasing, StateUncertain:
 		return "pending"
 	}
 	return string(s) // failed, needs_review, voiding, refund_pending, voided

@@ -6,7 +6,7 @@ import (
 )
 
 var states = []State{
-	StatePurchasing, StateUncertain, StateNeedsReview, StatePurchased, StateVoiding, StateRefundPending, StateVoided, StateFailed,
+	StateAwaitingApproval, StatePurchasing, StateUncertain, StateNeedsReview, StatePurchased, StateVoiding, StateRefundPending, StateVoided, StateFailed,
 }
 
 // TestStatesFollowTheTable writes the life of a purchase down a second time:
@@ -14,6 +14,8 @@ var states = []State{
 func TestStatesFollowTheTable(t *testing.T) {
 	t.Parallel()
 	allowed := map[State]string{
+		StateAwaitingApproval: "purchasing failed",
+
 		StatePurchasing:    "purchasing uncertain needs_review purchased failed",
 		StateUncertain:     "purchasing needs_review purchased voiding failed",
 		StateNeedsReview:   "purchased voiding failed",
@@ -21,7 +23,7 @@ func TestStatesFollowTheTable(t *testing.T) {
 		StateVoiding:       "purchased refund_pending voided",
 		StateRefundPending: "purchased voided",
 		StateVoided:        "",
-		StateFailed:        "purchasing",
+		StateFailed:        "awaiting_approval purchasing",
 	}
 	for _, from := range states {
 		var can []string

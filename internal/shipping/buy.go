@@ -26,6 +26,10 @@ type buying struct {
 	attempt  int                             // the number of the present one, from 1
 	failed   []carrier.Failure               // carriers that did not quote or sell
 
+	// needsApproval says that the purchase waits for a person before a carrier is
+	// asked to sell.
+	needsApproval bool
+
 	// isInstant says that whatever offer is bought, its carrier answers at
 	// once: no money is spent and no answer can be lost.
 	isInstant bool
@@ -39,7 +43,15 @@ type buying struct {
 // written once, when it is done.
 func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	in.rememberUnnamed()
+	bought, err := s.buy(ctx, in)
+	if err != nil {
+		return bought, err
+	}
+	bought.Shipment, err = s.withApproval(context.WithoutCancel(ctx), bought.Shipment)
+	return bought, err
+}
 
+func (s *Service) buy(ctx context.Context, in BuyInput) (Bought, error) {
 	b, err := s.prepare(ctx, in)
 	if err != nil {
 		return s.recallOr(ctx, in, err)
@@ -49,7 +61,12 @@ func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	}
 
 	r := s.newRun(ctx, b, "response")
-	return r.answerInTime(func() purchase.Verdict { return r.machine().Buy(b.tries()) })
+	return r.answerInTime(func() purchase.Verdict {
+		if b.needsApproval {
+			return r.machine().Ask(0)
+		}
+		return r.machine().Buy(b.tries())
+	})
 }
 
 // rememberUnnamed gives a live purchase without an idempotency key one of its
@@ -113,6 +130,10 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		return nil, err
 	}
 
+	if err := in.checkCountry(order.Destination); err != nil {
+		return nil, err
+	}
+
 	checking, err := s.checkDestination(ctx, &in, &order)
 	if err != nil {
 		return nil, err
@@ -157,6 +178,7 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	if err := s.afford(ctx, b); err != nil {
 		return nil, err
 	}
+	b.checkApproval()
 
 	s.decided(b.shipment.Purchase.Routing.Strategy)
 	s.recollect(ctx, b)

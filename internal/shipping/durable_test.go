@@ -45,7 +45,7 @@ var free = []string{"buyAtOnce", "create", "AddDocument"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "Attention", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
+	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
 }

@@ -19,7 +19,10 @@ func (s *Service) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	if err == nil && sh.Sequence == 0 || ship.KindOf(err) == ship.NotFound {
 		return ship.Shipment{}, ship.Coded(ship.NotFound, "shipment_not_found", "no such shipment")
 	}
-	return sh, err
+	if err != nil {
+		return sh, err
+	}
+	return s.withApproval(ctx, sh)
 }
 
 // Duplicate is the order of an earlier shipment, to be shipped again: what it
@@ -180,6 +183,9 @@ func labelReady(sh ship.Shipment) error {
 
 func notReady(sh ship.Shipment) error {
 	e := ship.Coded(ship.Conflict, "label_not_ready", "the shipment has no label: its purchase is %s", sh.State.LabelStatus())
+	if sh.State == ship.StateAwaitingApproval {
+		e.Message = "the shipment has no label: a person must approve its purchase in the dashboard first"
+	}
 	if l := sh.State.LabelStatus(); l == "pending" {
 		e.RetryAfter = 5 * time.Second
 	}

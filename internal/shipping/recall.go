@@ -64,6 +64,9 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	}
 
 	last := attempts[len(attempts)-1]
+	if failure := approvalFailure(last.Code); failure != nil {
+		return Bought{}, failure
+	}
 	if purchase.Outcome(last.Outcome) == purchase.WasRefused || sh.Sequence > 0 {
 		return Bought{}, &ship.Error{
 			Kind:    ship.Invalid,
@@ -85,7 +88,12 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 
 	r := s.newRun(context.WithoutCancel(ctx), b, "response")
 	r.remember(attempts)
-	return r.answerInTime(func() purchase.Verdict { return r.machine().Retry(last.Number, b.tries()) })
+	return r.answerInTime(func() purchase.Verdict {
+		if b.needsApproval {
+			return r.machine().Ask(last.Number)
+		}
+		return r.machine().Retry(last.Number, b.tries())
+	})
 }
 
 func inProgress() error {

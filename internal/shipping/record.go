@@ -132,7 +132,7 @@ func priceChanged(d ship.Purchase) error {
 func (r *run) end(a purchase.Act) purchase.Report {
 	end := store.Attempt{Number: a.Attempt, Outcome: string(a.Outcome)}
 	switch a.Outcome {
-	case purchase.WasRefused, purchase.WasNotSent:
+	case purchase.WasRefused, purchase.WasNotSent, purchase.WasAbsent:
 		if r.refused == nil {
 			break
 		}
@@ -140,6 +140,8 @@ func (r *run) end(a purchase.Act) purchase.Report {
 		end.Code = e.Refusal.Code
 		end.Message = e.Message
 		switch {
+		case approvalFailure(e.Code) != nil:
+			end.Code = e.Code
 		case e.Code == "price_changed":
 			end.Code = e.Code
 			end.Message = "the label was voided: its price is above the limit"
@@ -194,71 +196,89 @@ func (r *run) fail(a purchase.Act) purchase.Report {
 // change edits an open purchase in one transaction. It does nothing to one
 // that was settled meanwhile, whose last attempt is another, or that cannot
 // become what the edit makes of it.
-func (r *run) change(attempt int, edit func(*ship.Shipment) (notified bool, scans []ship.Scan)) purchase.Report {
-	t := r.b.in.Tenant
-	id := r.b.shipment.ID
-
-	err := r.store.InTx(r.ctx, t, func(tx *store.Store) error {
-		// The lock comes first: the shipment is read as nobody else can change
-		// it any more.
-		trackingStates, err := tx.LockTrackingStates(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
-		if err != nil {
-			return err
-		}
-		sh, err := tx.Shipment(r.ctx, t, id)
-		if err != nil {
-			return err
-		}
-		r.present = sh
-
-		j := &trackingStates[0]
-		isEnded := sh.State.Bought() || sh.State == ship.StateFailed
-		isOther := attempt != 0 && j.Attempt != attempt
-		if isEnded || isOther {
-			return nil
-		}
-
-		known, err := tx.Scans(r.ctx, trackingStates)
-		if err != nil {
-			return err
-		}
-
-		notified, scans := edit(&sh)
-		if j.State != sh.State && !j.State.CanBecome(sh.State) {
-			return nil
-		}
-		j.State = sh.State
-
-		c := store.Change{}
-		if notified {
-			delivery := ship.EventContext{
-				Now:      time.Now().UTC().Truncate(time.Millisecond),
-				BaseURL:  r.baseURL,
-				Purchase: &sh.Purchase,
-			}
-			c.Events = j.Announce(delivery)
-			fresh, events := j.Apply(append(known[j.Subject], j.OwnScans()...), scans, delivery)
-			for _, f := range fresh {
-				c.Scans = append(c.Scans, store.NewScan{Scan: f})
-			}
-			c.Events = append(c.Events, events...)
-		}
-		c.State = *j
-
-		sh.Progress = j.Progress
-		sh.Sequence = j.Sequence
-		r.present = sh
-		if sh.State == ship.StateFailed {
-			if err := tx.PastOrder(r.ctx, sh); err != nil {
-				return err
-			}
-		}
-		return tx.Apply(r.ctx, []store.Change{c})
-	})
+func (r *run) change(attempt int, edit edit) purchase.Report {
+	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error { return r.changeIn(tx, attempt, edit) })
 	if err == nil {
 		r.eventsRecorded()
 	}
 	return reported(err)
+}
+
+// An edit changes a purchase. It returns whether the client is told of it, and what
+// happened to the parcel by it.
+type edit func(*ship.Shipment) (notified bool, scans []ship.Scan)
+
+// changeIn is change in a transaction that does more.
+func (r *run) changeIn(tx *store.Store, attempt int, edit edit) error {
+	t := r.b.in.Tenant
+	id := r.b.shipment.ID
+
+	// The lock comes first: the shipment is read as nobody else can change it
+	// any more.
+	trackingStates, err := tx.LockTrackingStates(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
+	if err != nil {
+		return err
+	}
+	sh, err := tx.Shipment(r.ctx, t, id)
+	if err != nil {
+		return err
+	}
+	r.present = sh
+
+	j := &trackingStates[0]
+	isEnded := sh.State.Bought() || sh.State == ship.StateFailed
+	isOther := attempt != 0 && j.Attempt != attempt
+	if isEnded || isOther {
+		return nil
+	}
+
+	known, err := tx.Scans(r.ctx, trackingStates)
+	if err != nil {
+		return err
+	}
+
+	notified, scans := edit(&sh)
+	if j.State != sh.State && !j.State.CanBecome(sh.State) {
+		return nil
+	}
+	j.State = sh.State
+
+	c := store.Change{}
+	if notified {
+		delivery := ship.EventContext{
+			Now:      time.Now().UTC().Truncate(time.Millisecond),
+			BaseURL:  r.baseURL,
+			Purchase: &sh.Purchase,
+		}
+		c.Events = j.Announce(delivery)
+		fresh, events := j.Apply(append(known[j.Subject], j.OwnScans()...), scans, delivery)
+		for _, f := range fresh {
+			c.Scans = append(c.Scans, store.NewScan{Scan: f})
+		}
+		c.Events = append(c.Events, events...)
+	}
+	c.State = *j
+
+	sh.Progress = j.Progress
+	sh.Sequence = j.Sequence
+	r.present = sh
+	if sh.State == ship.StateFailed {
+		if err := r.giveUp(tx, sh); err != nil {
+			return err
+		}
+	}
+	return tx.Apply(r.ctx, []store.Change{c})
+}
+
+// giveUp ends what a purchase that has failed holds: its order, and the wait for a
+// person.
+func (r *run) giveUp(tx *store.Store, sh ship.Shipment) error {
+	if sh.Purchase.Approval != "" {
+		if err := tx.CloseApproval(r.ctx, sh.Tenant, sh.ID); err != nil {
+			return err
+		}
+	}
+	return tx.PastOrder(r.ctx, sh)
 }
 
 // read is what is recorded now.

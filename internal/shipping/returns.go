@@ -26,7 +26,12 @@ func (s *Service) Return(ctx context.Context, in ReturnInput) (Bought, error) {
 	if err != nil {
 		// The first answer counts, whatever became of the shipment since.
 		in.rememberUnnamed()
-		return s.recallOr(ctx, in.BuyInput, err)
+		recalled, err := s.recallOr(ctx, in.BuyInput, err)
+		if err != nil {
+			return recalled, err
+		}
+		recalled.Shipment, err = s.withApproval(ctx, recalled.Shipment)
+		return recalled, err
 	}
 
 	in.Order = order

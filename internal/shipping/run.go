@@ -150,6 +150,8 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 	switch k {
 	case purchase.Intend:
 		return r.intend
+	case purchase.Begin:
+		return r.begin
 	case purchase.Send:
 		return r.send
 	case purchase.Spool:
@@ -199,9 +201,10 @@ func (r *run) intend(purchase.Act) purchase.Report {
 	first := r.newAttempt()
 
 	// What a key with a daily limit may spend is reserved in the same
-	// transaction. Without a limit there is one statement, which needs none.
+	// transaction, and so is an approval. Without either there is one statement,
+	// which needs none.
 	write := r.write
-	if r.b.in.limited() {
+	if r.b.in.limited() || r.b.needsApproval {
 		write = r.writeInTx
 	}
 	r.earlier, r.earlyErr = write(r.ctx, r.b, func(st *store.Store) error {
@@ -213,7 +216,10 @@ func (r *run) intend(purchase.Act) purchase.Report {
 		if err := recordReturn(r.ctx, st, r.b.shipment); err != nil {
 			return err
 		}
-		return r.reserve(st)
+		if err := r.reserve(st); err != nil {
+			return err
+		}
+		return r.askApproval(st)
 	})
 	if r.earlier != nil {
 		return purchase.Report{Result: purchase.Conflict}
@@ -226,6 +232,9 @@ func (r *run) intend(purchase.Act) purchase.Report {
 	// whether or not anybody waits for it.
 	r.remember([]store.Attempt{first})
 	r.ctx = context.WithoutCancel(r.ctx)
+	if r.b.needsApproval {
+		r.eventsRecorded()
+	}
 	return reported(nil)
 }
 
@@ -268,10 +277,14 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 		if err := recordReturn(r.ctx, tx, r.b.shipment); err != nil {
 			return err
 		}
+		if r.b.needsApproval {
+			return r.askApproval(tx)
+		}
 		return tx.Enqueue(r.ctx, settleJob(r.b.shipment.Tenant, r.b.shipment.ID), settleAfter)
 	})
 
 	if err == nil {
+		r.eventsRecorded()
 		r.b.shipment.State = ship.StatePurchasing
 		r.remember([]store.Attempt{next})
 	}

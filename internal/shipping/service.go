@@ -28,6 +28,7 @@ type Waits struct {
 	Lag        time.Duration // at most so long a purchase may be missing from a look-up, whatever its carrier says
 	Rebuy      time.Duration // from the creation: after it, nothing is bought again
 	Review     time.Duration // from the creation: after it, a person decides
+	Approval   time.Duration // from the request: after it, a purchase that nobody approved fails
 	FirstLook  time.Duration // from the label to the first question where the parcel is
 	SandboxAge time.Duration // from the label to the first simulated scan; 0: only on demand
 }
@@ -41,6 +42,7 @@ var DefaultWaits = Waits{
 	Lag:        15 * time.Minute,
 	Rebuy:      10 * time.Minute,
 	Review:     24 * time.Hour,
+	Approval:   24 * time.Hour,
 	FirstLook:  30 * time.Minute,
 	SandboxAge: 30 * time.Second,
 }

@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/failpoint"
@@ -17,8 +18,20 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil
 	}
+	if err == nil && sh.State == ship.StateAwaitingApproval {
+		return s.settleApproval(ctx, sh)
+	}
 	if err != nil || sh.State != ship.StatePurchasing && sh.State != ship.StateUncertain {
 		return 0, err
+	}
+
+	// The time that an approved purchase may take begins with the approval.
+	begunAt := sh.CreatedAt()
+	if sh, err = s.withApproval(ctx, sh); err != nil {
+		return s.waits.Look, err
+	}
+	if sh.Approval != nil && !sh.Approval.DecidedAt.IsZero() {
+		begunAt = sh.Approval.DecidedAt
 	}
 
 	attempts, err := s.store.Attempts(ctx, t, id)
@@ -29,7 +42,7 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	v := s.resume(ctx, sh, attempts, "lookup").machine().Settle(purchase.Open{
 		State:     sh.State,
 		Notified:  sh.Sequence > 0,
-		CreatedAt: sh.CreatedAt(),
+		CreatedAt: begunAt,
 		Attempts:  attemptsOf(attempts),
 	})
 	if v.Kind == purchase.Failed {
@@ -75,8 +88,13 @@ func (s *Service) FindOpen(ctx context.Context) error {
 }
 
 // Sweep settles every purchase and void that has waited long for its outcome:
-// a job that was lost must not lose money. A job beside it finds nothing to do.
+// a job that was lost must not lose money. A job beside it finds nothing to do. It
+// also goes on with purchases whose approval was decided or has expired.
 func (s *Service) Sweep(ctx context.Context) error {
+	return errors.Join(s.sweepApprovals(ctx), s.sweepOpen(ctx))
+}
+
+func (s *Service) sweepOpen(ctx context.Context) error {
 	before := time.Now().Add(-sweepAfter * s.waits.Settle)
 	return s.store.OpenPurchases(ctx, time.Time{}, before, func(open []store.OpenParcel) error {
 		for _, p := range open {

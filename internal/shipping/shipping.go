@@ -16,9 +16,9 @@ type BuyInput struct {
 	Tenant      ship.Tenant
 	Account     ship.Account
 	Key         ship.KeyID
-	Person      ship.PersonID // who buys in the dashboard, where there is no key
-	DailyLimit  ship.Money    // that the key or the person may spend in a day; zero for none
-	Order       ship.Order    // as the client wrote it: not yet normalized
+	Person      ship.PersonID       // who buys in the dashboard, where there is no key
+	Limits      ship.SpendingLimits // of the key or the person
+	Order       ship.Order          // as the client wrote it: not yet normalized
 	OneParcel   bool
 	Carrier     string
 	Service     string

@@ -15,7 +15,7 @@ import (
 func (b liveBench) limited(key ship.KeyID, limit ship.Money) func(n int) shipping.BuyInput {
 	return func(n int) shipping.BuyInput {
 		in := b.order(n)
-		in.Key, in.DailyLimit = key, limit
+		in.Key, in.Limits.Daily = key, limit
 		return in
 	}
 }
@@ -78,7 +78,7 @@ func TestAPersonSpendsNoMoreInADayThanTheyMay(t *testing.T) {
 	buy := func(person ship.PersonID, n int) error {
 		in := b.order(n)
 		in.Person = person
-		in.DailyLimit = ship.Money{Minor: price.Minor*2 + price.Minor/2, Currency: price.Currency}
+		in.Limits.Daily = ship.Money{Minor: price.Minor*2 + price.Minor/2, Currency: price.Currency}
 		_, err := b.Buy(t.Context(), in)
 		return err
 	}
@@ -127,5 +127,76 @@ func TestALimitInAnotherCurrencyBuysNothing(t *testing.T) {
 	order := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), ship.Money{Minor: 1_000_000, Currency: "CHF"})
 	if _, err := b.Buy(t.Context(), order(1)); ship.CodeOf(err) != "spend_limit_reached" || len(b.alive()) != 0 {
 		t.Errorf("%v, and %d labels", err, len(b.alive()))
+	}
+}
+
+// TestAKeyBuysNoLabelAboveItsLimit refuses before the carrier is asked to
+// sell.
+func TestAKeyBuysNoLabelAboveItsLimit(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Purchase.Price
+	order := func(n int, limit ship.Money) shipping.BuyInput {
+		in := b.order(n)
+		in.Key = ship.NewKeyID(b.tenant.Shard(), time.Now())
+		in.Limits.PerPurchase = limit
+		return in
+	}
+
+	below := ship.Money{Minor: price.Minor - 1, Currency: price.Currency}
+	francs := ship.Money{Minor: 1_000_000, Currency: "CHF"}
+	for n, limit := range []ship.Money{below, francs} {
+		_, err := b.Buy(t.Context(), order(10+n, limit))
+		if ship.CodeOf(err) != "purchase_limit_exceeded" || ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "cheaper service") {
+			t.Errorf("with a limit of %s: %v", limit, err)
+		}
+	}
+	if n := len(b.alive()); n != 1 {
+		t.Fatalf("%d labels were sold", n)
+	}
+
+	within := order(20, price)
+	if _, err := b.Buy(t.Context(), within); err != nil {
+		t.Errorf("at the limit: %v", err)
+	}
+	within.Limits.PerPurchase = below
+	again, err := b.Buy(t.Context(), within)
+	if err != nil || !again.Replayed {
+		t.Errorf("a repeat under a lower limit: %+v, %v", again, err)
+	}
+	if limit := again.Shipment.Purchase.Limit; limit != price {
+		t.Errorf("the label may cost %s, above which it is voided", limit)
+	}
+}
+
+// TestAKeyShipsOnlyToItsCountries holds in both modes.
+func TestAKeyShipsOnlyToItsCountries(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	in := b.order(1)
+	in.Key = ship.NewKeyID(b.tenant.Shard(), time.Now())
+	in.Limits.Countries = []string{"CA", "MX"}
+	_, err := b.Buy(t.Context(), in)
+	if ship.CodeOf(err) != "country_not_allowed" || ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "CA, MX") {
+		t.Errorf("to the United States: %v", err)
+	}
+	if len(b.emulator.Ledger.Entries()) != 0 {
+		t.Error("something was sold")
+	}
+
+	in.Limits.Countries = []string{"CA", "US"}
+	if _, err := b.Buy(t.Context(), in); err != nil {
+		t.Errorf("to an allowed country: %v", err)
+	}
+
+	test := b.order(2)
+	test.Tenant.Livemode = false
+	test.Limits.Countries = []string{"CA"}
+	if _, err := b.Buy(t.Context(), test); ship.CodeOf(err) != "country_not_allowed" {
+		t.Errorf("in test mode: %v", err)
 	}
 }

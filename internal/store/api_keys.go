@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -22,7 +23,7 @@ type KeyRow struct {
 	Name       string
 	Scopes     []string
 	Networks   []netip.Prefix
-	DailyLimit ship.Money    // zero for none
+	Limits     ship.SpendingLimits
 	Person     ship.PersonID // whose terminal has the key; empty for a program's
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
@@ -31,9 +32,11 @@ type KeyRow struct {
 
 const sqlAddKey = `
 INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at,
-  daily_limit_minor, daily_limit_currency, person_id)
+  daily_limit_minor, daily_limit_currency, max_per_purchase_minor, approval_above_minor, limits_currency,
+  allowed_countries, person_id)
 VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires,
-  nullif(@limit::bigint, 0), @currency, @person)`
+  nullif(@limit::bigint, 0), @currency, nullif(@per_purchase::bigint, 0), @approval_above, @limits_currency,
+  @countries, @person)`
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
@@ -44,9 +47,14 @@ func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 		"scopes":   k.Scopes,
 		"networks": append([]netip.Prefix{}, k.Networks...), // none is an empty array, not NULL
 		"expires":  nullTime(k.ExpiresAt),
-		"limit":    k.DailyLimit.Minor,
-		"currency": null(k.DailyLimit.Currency),
-		"person":   null(k.Person),
+		"limit":    k.Limits.Daily.Minor,
+		"currency": null(k.Limits.Daily.Currency),
+
+		"per_purchase":    k.Limits.PerPurchase.Minor,
+		"approval_above":  minorOrNull(k.Limits.ApprovalAbove),
+		"limits_currency": null(cmp.Or(k.Limits.PerPurchase.Currency, k.Limits.ApprovalAbove.Currency)),
+		"countries":       append([]string{}, k.Limits.Countries...),
+		"person":          null(k.Person),
 	})
 
 	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, args)
@@ -54,6 +62,15 @@ func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 		return fmt.Errorf("add key: %w", err)
 	}
 	return nil
+}
+
+// minorOrNull returns the amount, or NULL if there is none. An amount of nothing is
+// not NULL.
+func minorOrNull(m ship.Money) *int64 {
+	if m.IsZero() {
+		return nil
+	}
+	return &m.Minor
 }
 
 // keyEntry is the entry of a change of the key. The hint in it tells whose
@@ -67,14 +84,23 @@ func keyEntry(k KeyRow, action string) AuditEntry {
 	if k.Name != "" {
 		entry.Details["name"] = k.Name
 	}
-	if k.DailyLimit != (ship.Money{}) {
-		entry.Details["daily_limit"] = k.DailyLimit.String()
+	limits := map[string]string{
+		"daily_limit":       k.Limits.Daily.String(),
+		"max_per_purchase":  k.Limits.PerPurchase.String(),
+		"approval_above":    k.Limits.ApprovalAbove.String(),
+		"allowed_countries": strings.Join(k.Limits.Countries, " "),
+	}
+	for name, limit := range limits {
+		if limit != "" {
+			entry.Details[name] = limit
+		}
 	}
 	return entry
 }
 
 const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at,
-  coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, '')`
+  coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, ''),
+  k.max_per_purchase_minor, k.approval_above_minor, coalesce(k.limits_currency, ''), k.allowed_countries`
 
 const sqlKeyByHash = `
 SELECT ` + keyColumns + `, ` + accountColumns + `, ` + locationColumns + `
@@ -108,6 +134,8 @@ func scanKey(r pgx.CollectableRow) (KeyRow, error) {
 type keyRow struct {
 	key                              KeyRow
 	expiresAt, lastUsedAt, revokedAt *time.Time
+	perPurchase, approvalAbove       *int64
+	limitsCurrency                   string
 }
 
 func (r *keyRow) targets() []any {
@@ -122,8 +150,12 @@ func (r *keyRow) targets() []any {
 		&r.expiresAt,
 		&r.lastUsedAt,
 		&r.revokedAt,
-		&r.key.DailyLimit.Minor,
-		&r.key.DailyLimit.Currency,
+		&r.key.Limits.Daily.Minor,
+		&r.key.Limits.Daily.Currency,
+		&r.perPurchase,
+		&r.approvalAbove,
+		&r.limitsCurrency,
+		&r.key.Limits.Countries,
 	}
 }
 
@@ -131,6 +163,12 @@ func (r *keyRow) read() KeyRow {
 	r.key.ExpiresAt = timeOrZero(r.expiresAt)
 	r.key.LastUsedAt = timeOrZero(r.lastUsedAt)
 	r.key.RevokedAt = timeOrZero(r.revokedAt)
+	if r.perPurchase != nil {
+		r.key.Limits.PerPurchase = ship.Money{Minor: *r.perPurchase, Currency: r.limitsCurrency}
+	}
+	if r.approvalAbove != nil {
+		r.key.Limits.ApprovalAbove = ship.Money{Minor: *r.approvalAbove, Currency: r.limitsCurrency}
+	}
 	return r.key
 }
 

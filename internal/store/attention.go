@@ -27,6 +27,10 @@ type Attention struct {
 	Connections    int // carrier accounts whose last check failed
 	Codes          int // codes of carriers that no status table knows
 
+	// Approvals are purchases that wait for a person. They have a page of their
+	// own, so Total leaves them out.
+	Approvals int
+
 	// RefusedVoids are labels that a carrier refused to void. The audit log
 	// knows them, so the service counts them.
 	RefusedVoids int
@@ -81,14 +85,16 @@ SELECT
       FROM tracking_events t WHERE ` + unmappedScans + `
       ORDER BY t.subject_id DESC LIMIT 1000
     ) u
-    JOIN shipment_states st USING (account_id, livemode, id) LIMIT 100) x)`
+    JOIN shipment_states st USING (account_id, livemode, id) LIMIT 100) x),
+  (SELECT count(*) FROM (
+    SELECT FROM approvals a WHERE a.account_id = $1 AND a.livemode = $2 AND a.status = 'waiting' LIMIT 100) x)`
 
 // Attention counts what needs attention: of shipments, those made since.
 func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
 	batch.Queue(sqlAttention, t.Account, t.Livemode, ship.RawIDAt(since)).QueryRow(func(r pgx.Row) error {
-		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes)
+		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes, &a.Approvals)
 	})
 	err = s.send(ctx, batch)
 	return a, err

@@ -135,6 +135,12 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.RecordOrphan(ctx, store.OrphanedLabel{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "lookup", Purchase: orphaned}); err != nil {
 		t.Fatal(err)
 	}
+	awaited := f.intend(t, tenant, "awaited")
+	if err := f.AddApproval(ctx, ship.Approval{
+		ID: ship.NewApprovalID(7, now()), Tenant: tenant, Shipment: awaited.ID, Key: ship.NewKeyID(7, now()), Price: ship.Money{Minor: 1, Currency: "USD"}, ExpiresAt: now(),
+	}); err != nil {
+		t.Fatal(err)
+	}
 	paper := store.Settlement{Creation: bought(intended, "1Z8"), Attempt: 1, BoughtBy: 1, Documents: []ship.Document{{Type: "invoice", Format: "pdf", Data: []byte("%PDF")}}}
 	if _, err := f.Settle(ctx, paper); err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (s *Store) ShipmentsOf(ctx context.Context, t ship.Tenant, person ship.Pers
 }
 
 // openStates are those of a purchase that may still need the address.
-var openStates = []ship.State{ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview}
+var openStates = []ship.State{ship.StateAwaitingApproval, ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview}
 
 // eraseFound erases shipments, and counts those that are still open.
 func (w *erasureWork) eraseFound(ctx context.Context, ids []ship.ShipmentID) error {

@@ -134,7 +134,7 @@ const sqlReleaseKey = `
 DELETE FROM idempotency_keys k USING shipment_states st
 WHERE k.account_id = @account AND k.livemode = @livemode AND k.key = @key
   AND st.account_id = @account AND st.livemode = @livemode AND st.id = k.shipment_id
-  AND st.state NOT IN ('purchasing', 'uncertain', 'needs_review')`
+  AND st.state NOT IN ('awaiting_approval', 'purchasing', 'uncertain', 'needs_review')`
 
 // ReleaseKey deletes an idempotency key whose purchase is settled.
 func (s *Store) ReleaseKey(ctx context.Context, t ship.Tenant, key string) error {

@@ -31,6 +31,7 @@ type identifier interface{ Raw() ship.RawID }
 // idScanPlans are how the ids are read. A new kind of id needs a line here.
 var idScanPlans = map[reflect.Type]pgtype.ScanPlan{
 	reflect.TypeFor[*ship.AccountID]():       scanID[ship.AccountID](ship.AccountIDOf),
+	reflect.TypeFor[*ship.ApprovalID]():      scanID[ship.ApprovalID](ship.ApprovalIDOf),
 	reflect.TypeFor[*ship.AttemptID]():       scanID[ship.AttemptID](ship.AttemptIDOf),
 	reflect.TypeFor[*ship.AuditID]():         scanID[ship.AuditID](ship.AuditIDOf),
 	reflect.TypeFor[*ship.BatchID]():         scanID[ship.BatchID](ship.BatchIDOf),

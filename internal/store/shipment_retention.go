@@ -128,6 +128,7 @@ const (
 	sqlSweepLabelPrints     = `DELETE FROM label_prints WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepSubmissions     = `DELETE FROM document_submissions WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepReturnRequests  = `DELETE FROM return_requests WHERE ` + withinBlocks + ` AND shipment_id < @before`
+	sqlSweepApprovals       = `DELETE FROM approvals WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepCarrierPolls    = `DELETE FROM carrier_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 	sqlSweepSandboxPolls    = `DELETE FROM sandbox_polls WHERE ` + withinBlocks + ` AND subject_id < @before`
 )
@@ -142,6 +143,7 @@ var sweptTables = []struct{ name, sql string }{
 	{"label_prints", sqlSweepLabelPrints},
 	{"document_submissions", sqlSweepSubmissions},
 	{"return_requests", sqlSweepReturnRequests},
+	{"approvals", sqlSweepApprovals},
 	{"lookup_keys", sqlSweepLookupKeys},
 	{"shipment_facts", sqlSweepFacts},
 	{"search_numbers", sqlSweepSearchNumbers},

@@ -180,12 +180,20 @@ func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	shown.ShipDate = string(order.ShipDate)
 	shown.TrackingPageURL = page
 	shown.VoidedAt = Time(shipment.VoidedAt)
+	shown.Approval = approvalOf(shipment.Approval)
 	for _, kind := range shipment.Uploads {
 		document := DocumentOf(shipment.ID, kind, len(shown.Documents)+1, base)
 		document.Uploaded = true
 		shown.Documents = append(shown.Documents, document)
 	}
 	return shown
+}
+
+func approvalOf(approval *ship.Approval) *Approval {
+	if approval == nil {
+		return nil
+	}
+	return &Approval{ID: string(approval.ID), Status: string(approval.Status)}
 }
 
 // DocumentOf is the document of a shipment with the number, from 1.

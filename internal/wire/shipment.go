@@ -30,17 +30,25 @@ type Shipment struct {
 	Livemode              bool              `json:"livemode" doc:"Whether the shipment was bought with a live key."`
 	CreatedAt             string            `json:"createdAt" format:"date-time" doc:"When the shipment was created."`
 
-	Origin          *Address `json:"origin,omitempty" doc:"Where the parcel comes from. Not in lists and events."`
-	LocationID      string   `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location that the parcel comes from; origin is a copy of its address at that moment. Not in lists and events."`
-	Destination     *Address `json:"destination,omitempty" doc:"Where the parcel goes. Not in lists and events."`
-	Parcels         []Parcel `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
-	Customs         *Customs `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
-	Options         *Options `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
-	IsReturn        bool     `json:"isReturn,omitempty" doc:"Whether the parcel is a return. Not in lists and events."`
-	ReturnOf        string   `json:"returnOf,omitempty" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The shipment that the parcel is a return of. Not in lists and events."`
-	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier. Not in lists and events."`
-	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. The link ends 90 days after the delivery unless the operator has set another time; reading the shipment again then returns a new one. Not in lists and events."`
-	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier voided the label. Not in lists and events."`
+	Origin          *Address  `json:"origin,omitempty" doc:"Where the parcel comes from. Not in lists and events."`
+	LocationID      string    `json:"locationId,omitempty" example:"loc_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The location that the parcel comes from; origin is a copy of its address at that moment. Not in lists and events."`
+	Destination     *Address  `json:"destination,omitempty" doc:"Where the parcel goes. Not in lists and events."`
+	Parcels         []Parcel  `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
+	Customs         *Customs  `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
+	Options         *Options  `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
+	IsReturn        bool      `json:"isReturn,omitempty" doc:"Whether the parcel is a return. Not in lists and events."`
+	ReturnOf        string    `json:"returnOf,omitempty" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The shipment that the parcel is a return of. Not in lists and events."`
+	ShipDate        string    `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier. Not in lists and events."`
+	TrackingPageURL string    `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. The link ends 90 days after the delivery unless the operator has set another time; reading the shipment again then returns a new one. Not in lists and events."`
+	Approval        *Approval `json:"approval,omitempty" doc:"The approval that the purchase needs, because it costs more than its key may spend without a person. Not in lists and events."`
+
+	VoidedAt string `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier voided the label. Not in lists and events."`
+}
+
+// Approval is what a person decided about a purchase.
+type Approval struct {
+	ID     string `json:"id" example:"apr_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the approval, prefix apr_."`
+	Status string `json:"status" enum:"waiting,approved,denied,expired" doc:"waiting until a person decides in the dashboard; nothing is bought before. approved: the label is being bought, or was. denied or expired: nothing is bought, and labelStatus becomes failed."`
 }
 
 // Labels are the addresses of a label, one for each format.

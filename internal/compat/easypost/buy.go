@@ -68,7 +68,7 @@ func (s *server) buy(ctx context.Context, in *request, object compat.Object, d d
 		return object, d, s.declined(ctx, in, object, err)
 	}
 	if bought.Pending {
-		if bought.Shipment, err = s.await(ctx, in.tenant, bought.Shipment.ID); err != nil {
+		if bought.Shipment, err = s.await(ctx, bought.Shipment); err != nil {
 			return object, d, s.declined(ctx, in, object, err)
 		}
 	}
@@ -100,7 +100,7 @@ func (s *server) purchase(in *request, object compat.Object, d draft, quoted dra
 		Tenant:         in.tenant,
 		Account:        caller.Account,
 		Key:            caller.Key,
-		DailyLimit:     caller.Limit,
+		Limits:         caller.Limits,
 		Order:          order,
 		OneParcel:      true,
 		RateID:         quoted.Token,
@@ -135,7 +135,7 @@ func alreadyBought() error {
 // is a repeat of this one.
 func (s *server) declined(ctx context.Context, in *request, object compat.Object, err error) error {
 	switch ship.CodeOf(err) {
-	case "carrier_rejected", "price_changed":
+	case "carrier_rejected", "price_changed", "approval_denied", "approval_expired":
 		if failed := s.Compat.Declined(context.WithoutCancel(ctx), in.tenant, object); failed != nil {
 			return failed
 		}
@@ -149,8 +149,11 @@ const answerMargin = 2 * time.Second
 // await waits for a purchase whose carrier is slow: the official clients wait for a
 // minute and have no word for "pending". If it takes longer, the same request finds
 // out later.
-func (s *server) await(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Shipment, error) {
+func (s *server) await(ctx context.Context, bought ship.Shipment) (ship.Shipment, error) {
 	deadline, ok := ctx.Deadline()
+	if bought.State == ship.StateAwaitingApproval {
+		ok = false // people take longer than clients wait
+	}
 	for ok && time.Until(deadline) > answerMargin {
 		select {
 		case <-ctx.Done():
@@ -158,7 +161,7 @@ func (s *server) await(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 		case <-time.After(250 * time.Millisecond):
 		}
 
-		shipment, err := s.Shipping.Shipment(ctx, t, id)
+		shipment, err := s.Shipping.Shipment(ctx, bought.Tenant, bought.ID)
 		switch {
 		case err != nil:
 			return shipment, err
@@ -171,6 +174,10 @@ func (s *server) await(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 		}
 	}
 
+	if bought.State == ship.StateAwaitingApproval {
+		return ship.Shipment{}, ship.Coded(ship.Conflict, "approval_required",
+			"the purchase costs more than the key may spend without a person, who must approve it in the dashboard; buy the same rate again after that: it is bought once")
+	}
 	pending := ship.Coded(ship.Conflict, "purchase_in_progress", "the carrier has not answered yet; retrieve the shipment later, or buy the same rate again: it is bought once")
 	pending.RetryAfter = 5 * time.Second
 	return ship.Shipment{}, pending

@@ -232,7 +232,7 @@ func (s *server) actor(caller account.Principal, r *http.Request) member.Actor {
 
 // denials are the codes of requests that are refused to a key, whatever they ask
 // for.
-var denials = []string{"invalid_api_key", "ip_not_allowed", "insufficient_scope", "rate_limited", "spend_limit_reached"}
+var denials = []string{"invalid_api_key", "ip_not_allowed", "insufficient_scope", "rate_limited", "spend_limit_reached", "purchase_limit_exceeded", "country_not_allowed"}
 
 // noteRefusal records that a request was refused to a key.
 func (s *server) noteRefusal(ex *httpkit.Exchange, rt route, r *http.Request) {

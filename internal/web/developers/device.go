@@ -99,20 +99,14 @@ func decideDevice(v *site.Visit) error {
 		return v.Redirect(v.To("device"), "terminal-denied")
 	}
 
-	page.Form = keyForm{
-		Name:     v.Form("name"),
-		Networks: v.Form("networks"),
-		Days:     v.Form("days"),
-		Limit:    v.Form("limit"),
-		Scopes:   narrowScopes(v.Request.PostForm["scope"]),
-	}
+	page.Form = keyFormOf(v)
 	in := account.NewKeyInput{
-		Account:    v.Who.Account.ID,
-		Livemode:   v.Live,
-		Name:       page.Form.Name,
-		Scopes:     page.Form.Scopes,
-		DailyLimit: page.Form.Limit,
-		Person:     person,
+		Account:   v.Who.Account.ID,
+		Livemode:  v.Live,
+		Name:      page.Form.Name,
+		Scopes:    page.Form.Scopes,
+		KeyLimits: page.Form.limits(),
+		Person:    person,
 	}
 	err := ship.InvalidFields(page.Form.parseInto(&in))
 	if err == nil {

@@ -24,10 +24,42 @@ type keyList struct {
 
 // keyForm is a key to create, as it was filled in.
 type keyForm struct {
-	Name, Networks, Days, Limit string
-	Scopes                      []string
-	Wrong                       site.Problems
+	Name, Networks, Days string
+	Scopes               []string
+	Limit                string // a day
+	MaxPerPurchase       string
+	ApprovalAbove        string
+	Countries            string
+	Wrong                site.Problems
 }
+
+// keyFormOf reads the form that keyFields shows.
+func keyFormOf(v *site.Visit) keyForm {
+	return keyForm{
+		Name:           v.Form("name"),
+		Networks:       v.Form("networks"),
+		Days:           v.Form("days"),
+		Scopes:         narrowScopes(v.Request.PostForm["scope"]),
+		Limit:          v.Form("limit"),
+		MaxPerPurchase: v.Form("maxPerPurchase"),
+		ApprovalAbove:  v.Form("approvalAbove"),
+		Countries:      v.Form("countries"),
+	}
+}
+
+// limits are those of the key, as they were filled in.
+func (f keyForm) limits() account.KeyLimits {
+	return account.KeyLimits{
+		DailyLimit:       f.Limit,
+		MaxPerPurchase:   f.MaxPerPurchase,
+		ApprovalAbove:    f.ApprovalAbove,
+		AllowedCountries: strings.FieldsFunc(f.Countries, isSeparator),
+	}
+}
+
+// isSeparator reports whether the character separates the items of a list that a
+// person typed.
+func isSeparator(r rune) bool { return strings.ContainsRune(", \n\r\t;", r) }
 
 // Has reports whether the scope is selected.
 func (f keyForm) Has(scope string) bool { return slices.Contains(f.Scopes, scope) }
@@ -78,19 +110,13 @@ func listKeys(v *site.Visit) error {
 // makeKey handles POST /app/{account}/{mode}/keys. The key is shown in this
 // answer and never again.
 func makeKey(v *site.Visit) error {
-	form := keyForm{
-		Name:     v.Form("name"),
-		Networks: v.Form("networks"),
-		Days:     v.Form("days"),
-		Limit:    v.Form("limit"),
-	}
-	form.Scopes = narrowScopes(v.Request.PostForm["scope"])
+	form := keyFormOf(v)
 	in := account.NewKeyInput{
-		Account:    v.Who.Account.ID,
-		Livemode:   v.Live,
-		Name:       form.Name,
-		Scopes:     form.Scopes,
-		DailyLimit: form.Limit,
+		Account:   v.Who.Account.ID,
+		Livemode:  v.Live,
+		Name:      form.Name,
+		Scopes:    form.Scopes,
+		KeyLimits: form.limits(),
 	}
 
 	var page keyList
@@ -140,7 +166,6 @@ func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) 
 		invalid = append(invalid, ship.FieldError{Pointer: "/scopes", Detail: "choose at least one permission"})
 	}
 
-	isSeparator := func(r rune) bool { return strings.ContainsRune(", \n\r\t;", r) }
 	for part := range strings.FieldsFuncSeq(f.Networks, isSeparator) {
 		network, err := netip.ParsePrefix(part)
 		if address, notAddress := netip.ParseAddr(part); notAddress == nil {
@@ -200,7 +225,7 @@ func exportKeys(v *site.Visit) error {
 		return err
 	}
 
-	out := v.ExportCSV("keys", "id", "name", "hint", "permissions", "allowed addresses", "created", "last used", "expires", "revoked")
+	out := v.ExportCSV("keys", "id", "name", "hint", "permissions", "allowed addresses", "daily limit", "limit per label", "approval above", "allowed countries", "created", "last used", "expires", "revoked")
 	for _, key := range site.Matching(v, list, keyLine) {
 		out.Row(
 			string(key.ID),
@@ -208,6 +233,10 @@ func exportKeys(v *site.Visit) error {
 			key.Hint,
 			strings.Join(key.Scopes, " "),
 			networkLine(key),
+			key.Limits.Daily.String(),
+			key.Limits.PerPurchase.String(),
+			key.Limits.ApprovalAbove.String(),
+			strings.Join(key.Limits.Countries, " "),
 			site.TimeCell(key.CreatedAt),
 			site.TimeCell(key.LastUsedAt),
 			site.TimeCell(key.ExpiresAt),

@@ -142,7 +142,7 @@ func buyShipment(v *site.Visit) error {
 		Tenant:         v.Tenant(),
 		Account:        v.Who.Account,
 		Person:         v.Who.Actor.Person.ID,
-		DailyLimit:     v.Who.Actor.DailyLimit,
+		Limits:         ship.SpendingLimits{Daily: v.Who.Actor.DailyLimit},
 		Order:          page.Order,
 		OneParcel:      len(page.Order.Parcels) == 1,
 		RateID:         v.Form("rate"),

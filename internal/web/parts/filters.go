@@ -22,7 +22,7 @@ const ActiveFilter = "active"
 
 var (
 	liveStates    = []ship.State{ship.StatePurchased}
-	pendingStates = []ship.State{ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview}
+	pendingStates = []ship.State{ship.StateAwaitingApproval, ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview}
 	voidedStates  = []ship.State{ship.StateVoiding, ship.StateRefundPending, ship.StateVoided}
 )
 

@@ -44,6 +44,8 @@ func StatusWord(status ship.Status) string {
 // that was bought.
 func LabelWord(state ship.State) string {
 	switch state {
+	case ship.StateAwaitingApproval:
+		return "Waiting for approval"
 	case ship.StatePurchasing, ship.StateUncertain:
 		return "Label pending"
 	case ship.StateNeedsReview:
@@ -308,6 +310,13 @@ func FailureReason(failure shipping.PurchaseFailure) string {
 	name := CarrierTitle(failure.Carrier)
 	if name == "" {
 		return "The label was not bought."
+	}
+
+	switch failure.Code {
+	case "approval_denied":
+		return "The purchase was not approved."
+	case "approval_expired":
+		return "Nobody approved the purchase in time."
 	}
 
 	reason := failure.Message

@@ -23,7 +23,7 @@ func trackViewOf(language locale, path string, shipment parts.TrackedShipment, s
 	}
 
 	switch shipment.State {
-	case ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview:
+	case ship.StateAwaitingApproval, ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview:
 		// Whether a label was bought is between the sender and the carrier.
 		view.Status = string(ship.Created)
 		return view
