@@ -31,11 +31,12 @@ type Client struct {
 
 // Options are the settings of a Client. Zero values are the defaults.
 type Options struct {
-	BaseURL    string        // address of the service; DefaultBaseURL
-	HTTPClient *http.Client  // one with a time-out of 40 s, longer than the service takes
-	Attempts   int           // of one call, the first included; 4. One never retries.
-	MaxWait    time.Duration // longest wait between two attempts; 30 s. A service that asks for more gets no retry.
-	UserAgent  string        // in front of the client's own
+	BaseURL    string            // address of the service; DefaultBaseURL
+	HTTPClient *http.Client      // one with a time-out of 40 s, longer than the service takes
+	Transport  http.RoundTripper // of the default HTTPClient, such as one that goes through a proxy; the network
+	Attempts   int               // of one call, the first included; 4. One never retries.
+	MaxWait    time.Duration     // longest wait between two attempts; 30 s. A service that asks for more gets no retry.
+	UserAgent  string            // in front of the client's own
 
 	// Answered is called with the body of every answer in JSON that is no error, as it
 	// was received; nil is not called.
@@ -59,7 +60,7 @@ func New(key string, o Options) *Client {
 		c.base = DefaultBaseURL
 	}
 	if c.http == nil {
-		c.http = &http.Client{Timeout: 40 * time.Second}
+		c.http = &http.Client{Transport: o.Transport, Timeout: 40 * time.Second}
 	}
 	if c.attempts <= 0 {
 		c.attempts = 4

@@ -33,7 +33,7 @@ var floors = [][]string{
 	{"web/offers"},
 	{"web/newshipment"},
 	{"web/*"},
-	{"api", "web", "worker", "compat/easypost"},
+	{"api", "web", "worker", "compat/easypost", "mcp"},
 	{"app"},
 	{"cli"},
 }

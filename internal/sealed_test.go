@@ -21,6 +21,7 @@ var sealers = map[string]string{
 	"account/carriers.go seal":        "connections.wrapped_key; account.RotateConnections",
 	"addresscheck/cache.go keep":      "address_checks.encrypted_check, under a key that follows from the address",
 	"api/serve.go onceFunc":           "idempotency_keys.response_body; account.ResealAnswers",
+	"mcp/token.go seal":               "a token of 15 minutes that a model keeps, not stored",
 	"member/factor.go BeginTOTP":      "auth_flows.data, then people.encrypted_totp_seed; member.ResealSeeds",
 	"member/factor.go takeCode":       "people.encrypted_totp_seed; member.ResealSeeds",
 	"member/token.go sealCeremony":    "a cookie of minutes, not stored",

@@ -35,6 +35,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
 	"github.com/waybillhq/waybill/internal/journal"
+	"github.com/waybillhq/waybill/internal/mcp"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
@@ -466,13 +467,42 @@ func (a *App) newAPI() (http.Handler, error) {
 		Finished:       noteRequest(a.services.journal),
 	})
 
+	assistants := a.newMCP(handler, limiter, metrics)
+
 	return a.withWeb(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if easypost.Owns(r.URL.Path) {
+		switch {
+		case easypost.Owns(r.URL.Path):
 			moved.ServeHTTP(w, r)
-			return
+		case assistants != nil && mcp.Owns(r.URL.Path):
+			assistants.ServeHTTP(w, r)
+		default:
+			handler.ServeHTTP(w, r)
 		}
-		handler.ServeHTTP(w, r)
 	}), metrics), nil
+}
+
+// newMCP returns the edge for assistants and agents, which calls the API; nil if the
+// settings switch it off.
+func (a *App) newMCP(api http.Handler, limiter *httpkit.Limiter, metrics *httpkit.Metrics) http.Handler {
+	if !a.cfg.MCP {
+		return nil
+	}
+	return mcp.New(mcp.Config{
+		API:            api,
+		Account:        a.services.account,
+		Box:            a.services.box,
+		QuotedRate:     a.services.quoting.QuotedRate,
+		SpentToday:     a.services.shipping.SpentToday,
+		Version:        Version(),
+		BaseURL:        a.baseURL,
+		MaxBody:        a.cfg.MaxBodyBytes,
+		Timeout:        a.cfg.RequestTimeout,
+		Limiter:        limiter,
+		TrustedProxies: a.cfg.TrustedProxies,
+		Log:            a.log,
+		Metrics:        metrics,
+		Finished:       noteRequest(a.services.journal),
+	})
 }
 
 // OpenAccounts wires what operators' commands need: the accounts, and a

@@ -32,6 +32,7 @@ type Config struct {
 	LogFormat     string // "json" or "text"
 	TraceEndpoint string // empty sends no traces
 	Profiling     bool
+	MCP           bool
 
 	RateLimit       int // requests per second and key; 0 sets no limit
 	RateBurst       int
@@ -147,6 +148,7 @@ func read(e *env) Config {
 		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "minimum log level: DEBUG, INFO, WARN or ERROR"),
 		LogFormat:     get(e, "LOG_FORMAT", "json", oneOf("json", "text"), "log format: json or text"),
 		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "URL of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
+		MCP:           get(e, "MCP", "on", onOff, "on serves the Model Context Protocol at /mcp, for assistants and agents that have an API key and for \"waybill mcp\"; off serves nothing there"),
 		Profiling:     get(e, "PROFILING", "off", onOff, "on serves /debug/pprof on METRICS_LISTEN"),
 
 		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests per second for each key and each dashboard session, in each copy of the program; an address can make four times as many to the dashboard. 0 for no limit"),

@@ -193,6 +193,9 @@ func (p *Problem) Bytes() []byte {
 	return body
 }
 
+// SetHeader sets a header of the answer.
+func (p *Problem) SetHeader(name, value string) { p.header.Set(name, value) }
+
 // Write answers with the problem.
 func (p *Problem) Write(w http.ResponseWriter) { p.WriteBytes(w, p.Bytes()) }
 

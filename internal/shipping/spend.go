@@ -127,6 +127,12 @@ func (in *BuyInput) spender() ship.RawID {
 	return in.Person.Raw()
 }
 
+// SpentToday returns what the key's live purchases since midnight UTC cost, or may
+// cost, in the smallest unit of the currency of its limit.
+func (s *Service) SpentToday(ctx context.Context, tenant ship.Tenant, key ship.KeyID) (int64, error) {
+	return s.store.Spent(ctx, tenant, key.Raw(), today())
+}
+
 // today is when the day of spending began.
 func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 

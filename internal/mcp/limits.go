@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/waybillhq/waybill/client"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+type nothing struct{}
+
+type whoamiOut struct {
+	Mode      string     `json:"mode" enum:"test,live" doc:"In test mode carriers are simulated and nothing costs money."`
+	AccountID string     `json:"accountId"`
+	KeyID     string     `json:"keyId"`
+	Scopes    []string   `json:"scopes"`
+	Currency  string     `json:"currency"`
+	CanBuy    bool       `json:"canBuy"`
+	Why       string     `json:"why,omitempty" doc:"Why it cannot buy."`
+	Limits    *limitsOut `json:"limits,omitempty"`
+	Untrusted *outside   `json:"untrusted,omitempty" doc:"The names of the account and the key."`
+}
+
+// limitsOut are the limits of the key. They are enforced by the purchase.
+type limitsOut struct {
+	DailyLimit client.Money `json:"dailyLimit"`
+	SpentToday client.Money `json:"spentToday" doc:"Since midnight UTC."`
+	Left       client.Money `json:"left"`
+
+	left ship.Money
+}
+
+// whoami tells the model what its key is and may do.
+func whoami(ctx context.Context, c *call, _ nothing) (whoamiOut, error) {
+	out := whoamiOut{
+		Mode:      "test",
+		AccountID: string(c.caller.Tenant.Account),
+		KeyID:     string(c.caller.Key),
+		Scopes:    append([]string{}, c.caller.Scopes...),
+		Currency:  c.caller.Account.Currency,
+		CanBuy:    true,
+	}
+	if c.caller.Tenant.Livemode {
+		out.Mode = "live"
+	}
+	if err := c.requireLimit(); err != nil {
+		out.CanBuy = false
+		out.Why = err.Message
+	}
+	if !c.caller.Can("shipments:write") {
+		out.CanBuy = false
+		out.Why = "the key lacks the scope shipments:write"
+	}
+
+	var err error
+	out.Limits, err = c.limits(ctx)
+	var text outside
+	text.set("account", c.caller.Account.Name)
+	text.set("key", c.caller.KeyName)
+	out.Untrusted = text.shown()
+	return out, err
+}
+
+// requireLimit refuses purchases with a live key that has no daily limit: a model
+// that runs in circles would spend without end.
+func (c *call) requireLimit() *toolError {
+	if !c.caller.Tenant.Livemode || !c.caller.Limits.Daily.IsZero() {
+		return nil
+	}
+	return refused("limit_required", "Ask a person for a key with a daily limit (waybill key create --live --daily-limit).",
+		"a live key without a daily limit cannot buy here")
+}
+
+// limits returns what the key may still spend today; nil without a limit.
+func (c *call) limits(ctx context.Context) (*limitsOut, error) {
+	limit := c.caller.Limits.Daily
+	if limit.IsZero() || !c.caller.Tenant.Livemode {
+		return nil, nil
+	}
+	minor, err := c.SpentToday(ctx, c.caller.Tenant, c.caller.Key)
+	if err != nil {
+		return nil, err
+	}
+
+	spent := ship.Money{Minor: minor, Currency: limit.Currency}
+	left := ship.Money{Minor: max(limit.Minor-minor, 0), Currency: limit.Currency}
+	return &limitsOut{
+		DailyLimit: moneyOf(limit),
+		SpentToday: moneyOf(spent),
+		Left:       moneyOf(left),
+		left:       left,
+	}, nil
+}
+
+// allow refuses a price that the rest of the day does not pay for. It is a first
+// look: the purchase decides.
+func (l *limitsOut) allow(price ship.Money) error {
+	if l == nil || price.Currency == l.left.Currency && price.Minor <= l.left.Minor {
+		return nil
+	}
+	return refused("spend_limit_reached", nextSteps["spend_limit_reached"],
+		"it may cost %s, and %s is left of the key's daily limit", price, l.left)
+}
+
+func moneyOf(m ship.Money) client.Money {
+	return client.Money{Amount: m.Amount(), Currency: m.Currency}
+}
