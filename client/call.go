@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -24,6 +25,7 @@ type call struct {
 	form        url.Values // instead of body
 	effect      bool       // it needs an idempotency key
 	idempotency string
+	header      http.Header // further ones; may be nil
 }
 
 // answer is the service's response, read to its end.
@@ -129,6 +131,7 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 		return answer{}, fmt.Errorf("waybill: %w: %w", errBadRequest, err)
 	}
 
+	maps.Copy(request.Header, in.header)
 	request.Header.Set("Authorization", "Bearer "+c.key)
 	request.Header.Set("User-Agent", c.userAgent)
 	switch {

@@ -63,6 +63,7 @@ var unaudited = map[string]string{
 	"waybill manifest file":      asKey,
 	"waybill manifest list":      asKey,
 	"waybill manifest resolve":   asKey,
+	"waybill mcp":                asKey,
 	"waybill member list":        looks,
 	"waybill member setup":       "nothing is changed before the link is used, and its use is recorded",
 	"waybill migrate":            machine,

@@ -60,6 +60,7 @@ func (c *cli) useCommands() []*cobra.Command {
 		s.triggerCommand(),
 		s.openCommand(),
 		s.apiCommand(),
+		s.mcpCommand(),
 	}
 	for _, cmd := range list {
 		cmd.GroupID = useGroup
