@@ -501,6 +501,7 @@ func (a *App) newMCP(api http.Handler, limiter *httpkit.Limiter, metrics *httpki
 		TrustedProxies: a.cfg.TrustedProxies,
 		Log:            a.log,
 		Metrics:        metrics,
+		NoteRefusal:    a.services.member.NoteRefusal,
 		Finished:       noteRequest(a.services.journal),
 	})
 }

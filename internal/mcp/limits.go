@@ -33,15 +33,12 @@ type limitsOut struct {
 // whoami tells the model what its key is and may do.
 func whoami(ctx context.Context, c *call, _ nothing) (whoamiOut, error) {
 	out := whoamiOut{
-		Mode:      "test",
+		Mode:      modeOf(c.caller.Tenant),
 		AccountID: string(c.caller.Tenant.Account),
 		KeyID:     string(c.caller.Key),
 		Scopes:    append([]string{}, c.caller.Scopes...),
 		Currency:  c.caller.Account.Currency,
 		CanBuy:    true,
-	}
-	if c.caller.Tenant.Livemode {
-		out.Mode = "live"
 	}
 	if err := c.requireLimit(); err != nil {
 		out.CanBuy = false

@@ -12,6 +12,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -45,8 +47,10 @@ type Config struct {
 	Log            *slog.Logger
 	Metrics        *httpkit.Metrics
 
-	// Finished is called with every request that was answered. Nil is not called.
-	Finished func(httpkit.Finished)
+	// NoteRefusal records refusals in the audit log without waiting; Finished is called
+	// with every request that was answered. Nil is not called.
+	NoteRefusal func(member.Actor, member.Entry)
+	Finished    func(httpkit.Finished)
 }
 
 // server is the edge.
@@ -172,12 +176,42 @@ func (s *server) authenticate(ex *httpkit.Exchange, w http.ResponseWriter, r *ht
 	if key == "" {
 		return "", ship.Coded(ship.Forbidden, "invalid_api_key", "send the header Authorization: Bearer with an API key")
 	}
-	caller, err := s.Account.Authenticate(r.Context(), key, httpkit.ClientAddr(r, s.TrustedProxies))
+	from := httpkit.ClientAddr(r, s.TrustedProxies)
+	caller, err := s.Account.Authenticate(r.Context(), key, from)
 	if err != nil {
+		// A key that is known but may not be used is recorded for its account, no
+		// more often than it could be used. A header of its own: the refused caller
+		// is not shown the limit.
+		if caller.Key != "" && s.Limiter.Admit(http.Header{}, "refused "+string(caller.Key)) == nil {
+			ex.Refused = caller
+			s.noteRefusal(caller, member.Origin{Addr: from, Agent: r.UserAgent()}, err)
+		}
 		return "", err
 	}
 	ex.Principal = caller
 	return key, s.Limiter.Admit(w.Header(), string(caller.Key))
+}
+
+// noteRefusal records a refused key in the audit log of its account.
+func (s *server) noteRefusal(caller account.Principal, from member.Origin, err error) {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if s.NoteRefusal == nil || !ok {
+		return
+	}
+	s.NoteRefusal(member.Program(caller.Tenant.Account, caller.Key, caller.KeyName, caller.KeyHint, from), member.Entry{
+		Action:  "key.denied",
+		Target:  string(caller.Key),
+		Mode:    modeOf(caller.Tenant),
+		Details: map[string]string{"reason": refused.Code, "route": http.MethodPost + " " + endpoint},
+	})
+}
+
+// modeOf returns the name of a tenant's mode.
+func modeOf(t ship.Tenant) string {
+	if t.Livemode {
+		return "live"
+	}
+	return "test"
 }
 
 // refuse answers a request without a valid key, and says where the endpoint is

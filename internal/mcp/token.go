@@ -112,11 +112,8 @@ func (c *call) open(kind, token string) (p pass, err error) {
 
 // binding ties a token to the one who prepared it.
 func (c *call) binding(kind string) []string {
-	mode := "test"
-	if c.caller.Tenant.Livemode {
-		mode = "live"
-	}
-	return []string{"mcp token", kind, string(c.caller.Tenant.Account), mode, string(c.caller.Key)}
+	tenant := c.caller.Tenant
+	return []string{"mcp token", kind, string(tenant.Account), modeOf(tenant), string(c.caller.Key)}
 }
 
 // idempotencyKey is the key under which the API does what the pass allows.
