@@ -26,7 +26,7 @@ var embedded = []struct {
 }{
 	{"htmx.org", "2.0.11", cdx.ComponentTypeLibrary, "0BSD", "internal/web/site/static/htmx.js"},
 	{"pdfium", "7776", cdx.ComponentTypeLibrary, "BSD-3-Clause", "internal/pdfium/pdfium.wasm.gz"},
-	{"noto-sans", "", cdx.ComponentTypeData, "OFL-1.1", "internal/label/fonts/NotoSans-Regular.ttf"},
+	{"noto-sans", "", cdx.ComponentTypeData, "OFL-1.1", "internal/label/fonts/NotoSans-Regular.ttf.gz"},
 }
 
 // writeComponents writes the list of everything that the programs contain. It has
