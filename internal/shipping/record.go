@@ -132,7 +132,7 @@ func priceChanged(d ship.Purchase) error {
 func (r *run) end(a purchase.Act) purchase.Report {
 	end := store.Attempt{Number: a.Attempt, Outcome: string(a.Outcome)}
 	switch a.Outcome {
-	case purchase.WasRefused, purchase.WasNotSent, purchase.WasAbsent:
+	case purchase.WasRefused, purchase.WasNotSent:
 		if r.refused == nil {
 			break
 		}
@@ -140,8 +140,6 @@ func (r *run) end(a purchase.Act) purchase.Report {
 		end.Code = e.Refusal.Code
 		end.Message = e.Message
 		switch {
-		case approvalFailure(e.Code) != nil:
-			end.Code = e.Code
 		case e.Code == "price_changed":
 			end.Code = e.Code
 			end.Message = "the label was voided: its price is above the limit"
@@ -151,6 +149,13 @@ func (r *run) end(a purchase.Act) purchase.Report {
 
 	case purchase.IsUnknown:
 		end.Message = "not found at the carrier when first checked"
+	}
+
+	// Why it was not approved is what a repeat of the request is answered with,
+	// whatever the outcome.
+	if failure := approvalFailure(ship.CodeOf(r.refused)); failure != nil {
+		end.Code = ship.CodeOf(failure)
+		end.Message = failure.Error()
 	}
 	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end))
 }

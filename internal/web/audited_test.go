@@ -49,7 +49,7 @@ var touched = []string{
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
 	"bulk_actions", "bulk_action_rows", "saved_views",
 	"pickups", "manifests", "document_submissions", "locations",
-	"return_rules", "return_requests", "device_sign_ins",
+	"return_rules", "return_requests", "device_sign_ins", "approvals",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -315,6 +315,18 @@ func (b *auditBench) returnSteps() []auditStep {
 	}
 }
 
+func (b *auditBench) approvalSteps() []auditStep {
+	tenant := ship.Tenant{Account: b.owner.ID}
+	decide := func(how string) func() answered {
+		path := "approvals/" + string(b.askForApproval(tenant).ID) + "/" + how
+		return func() answered { return b.post(path) }
+	}
+	return []auditStep{
+		{"approval.approved", decide("approve")},
+		{"approval.denied", decide("deny")},
+	}
+}
+
 func (b *auditBench) bulkSteps() []auditStep {
 	sh := b.buy(b.owner, "bulk", people[0], 1)
 	return []auditStep{
@@ -331,7 +343,7 @@ func (b *auditBench) bulkSteps() []auditStep {
 }
 
 func (b *auditBench) steps() []auditStep {
-	return slices.Concat(b.bulkSteps(), b.reviewSteps(), b.returnSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+	return slices.Concat(b.bulkSteps(), b.reviewSteps(), b.returnSteps(), b.approvalSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
 }
 
 func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {

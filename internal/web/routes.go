@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/web/approvals"
 	"github.com/waybillhq/waybill/internal/web/batches"
 	"github.com/waybillhq/waybill/internal/web/carriers"
 	"github.com/waybillhq/waybill/internal/web/developers"
@@ -34,6 +35,7 @@ func table(config Config) []site.Route {
 		endofday.Routes(),
 		locations.Routes(),
 		returnrequests.Routes(),
+		approvals.Routes(),
 		carriers.Routes(),
 		routing.Routes(),
 		developers.Routes(config),

@@ -197,6 +197,9 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/returns", "", nil, 200, 0},
 	{"POST /app/{account}/{mode}/returns/{id}/deny", "returned", form("reason", ""), 422, 404},
 	{"POST /app/{account}/{mode}/returns/{id}/approve", "returned", form(), 303, 404},
+	{"GET /app/{account}/{mode}/approvals", "", nil, 200, 0},
+	{"POST /app/{account}/{mode}/approvals/{id}/deny", "approval", form(), 303, 404},
+	{"POST /app/{account}/{mode}/approvals/{id}/approve", "approval", form(), 303, 404},
 	{"GET /app/{account}/{mode}/settings/returns", "", nil, 200, 0},
 	{"POST /app/{account}/{mode}/settings/returns", "", form("days", "0"), 422, 0},
 	{"GET /app/{account}/{mode}/settings/logo/{hash}", "", nil, 404, 0},
@@ -265,6 +268,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
 		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action), "location": string(location.ID),
 		"returned": string(b.askForReturn(a).ID),
+		"approval": string(b.askForApproval(t).ID),
 	}
 }
 

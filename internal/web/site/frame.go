@@ -108,6 +108,8 @@ var toasts = map[string]string{
 	"resolved":          "Resolved.",
 	"return-approved":   "Return approved. The label is being bought.",
 	"return-denied":     "Return denied.",
+	"purchase-approved": "Approved. The label is being bought.",
+	"purchase-denied":   "Denied. Nothing is bought.",
 	"revoked":           "Key revoked.",
 	"terminal-approved": "Terminal approved.",
 	"terminal-denied":   "Sign-in denied.",
@@ -145,6 +147,7 @@ var navigation = []entry{
 	{"batches", "Batches", "stack", "g b", member.ViewShipments},
 	{"end-of-day", "End of day", "clock", "g y", member.ViewShipments},
 	{"returns", "Returns", "return", "g t", member.ViewShipments},
+	{"approvals", "Approvals", "check", "g v", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
 }
@@ -195,10 +198,13 @@ func (f Frame) Menu(list []entry) []entry {
 
 // Count returns the number beside a link of the navigation; empty for none.
 func (f Frame) Count(link entry) string {
-	if link.Section != "attention" || f.Attention.Total() == 0 {
-		return ""
+	switch {
+	case link.Section == "attention" && f.Attention.Total() > 0:
+		return AttentionCount(f.Attention)
+	case link.Section == "approvals" && f.Attention.Approvals > 0:
+		return Bounded(f.Attention.Approvals)
 	}
-	return AttentionCount(f.Attention)
+	return ""
 }
 
 // At returns the address of a link of the navigation.
