@@ -73,7 +73,7 @@ func compareArrows(t *testing.T, code map[string]bool, drawn []string) {
 }
 
 var purchaseStates = []ship.State{
-	ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview, ship.StatePurchased,
+	ship.StateAwaitingApproval, ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview, ship.StatePurchased,
 	ship.StateVoiding, ship.StateRefundPending, ship.StateVoided, ship.StateFailed,
 }
 

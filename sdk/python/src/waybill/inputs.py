@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, TypedDict, Un
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
+ApprovalStatus = Union[Literal["waiting", "approved", "denied", "expired"], str]
 BatchSource = Union[Literal["api", "file"], str]
 BatchStatus = Union[Literal["pending", "working", "done"], str]
 BatteryPacking = Union[Literal["in_equipment", "with_equipment", "alone"], str]

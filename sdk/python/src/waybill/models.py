@@ -115,6 +115,20 @@ class AddressCoverage(Model):
     }
 
 
+class Approval(Model):
+    id: str
+    """Identifier of the approval, prefix apr_."""
+    status: i.ApprovalStatus
+    """waiting until a person decides in the dashboard; nothing is bought before. approved: the label is
+    being bought, or was. denied or expired: nothing is bought, and labelStatus becomes failed.
+    """
+
+    _fields = {
+        "id": ("id", ""),
+        "status": ("status", ""),
+    }
+
+
 class Batch(Model):
     id: str
     """Identifier of the batch, prefix bat_."""
@@ -2444,6 +2458,10 @@ class Shipment(Model):
     """Public tracking page for the recipient. The link ends 90 days after the delivery unless the operator
     has set another time; reading the shipment again then returns a new one. Not in lists and events.
     """
+    approval: Approval | None
+    """The approval that the purchase needs, because it costs more than its key may spend without a person.
+    Not in lists and events.
+    """
     voided_at: datetime | None
     """When the carrier voided the label. Not in lists and events."""
 
@@ -2481,6 +2499,7 @@ class Shipment(Model):
         "returnOf": ("return_of", ""),
         "shipDate": ("ship_date", "date"),
         "trackingPageUrl": ("tracking_page_url", ""),
+        "approval": ("approval", "Approval"),
         "voidedAt": ("voided_at", "time"),
     }
 
@@ -2823,6 +2842,7 @@ __all__ = [
     "AddressChange",
     "AddressCheck",
     "AddressCoverage",
+    "Approval",
     "Batch",
     "BatchCounts",
     "BatchLine",

@@ -9,6 +9,8 @@ export type Open<Known extends string> = Known | (string & {})
 /** A code of an error. The list grows; decide by the codes that you know. */
 export type ErrorCode = Open<
   | 'address_invalid'
+  | 'approval_denied'
+  | 'approval_expired'
   | 'batch_not_found'
   | 'body_too_large'
   | 'cancel_not_supported'
@@ -19,6 +21,7 @@ export type ErrorCode = Open<
   | 'carrier_unavailable'
   | 'conflict'
   | 'connection_not_at_location'
+  | 'country_not_allowed'
   | 'currency_mismatch'
   | 'cursor_expired'
   | 'document_not_found'
@@ -69,6 +72,7 @@ export type ErrorCode = Open<
   | 'pickup_too_late'
   | 'price_changed'
   | 'proof_not_available'
+  | 'purchase_limit_exceeded'
   | 'rate_expired'
   | 'rate_limited'
   | 'rate_mismatch'
@@ -200,6 +204,18 @@ export interface AdvanceInput {
   /** The reason for an exception. */
   reason?: string | undefined
 }
+
+export interface Approval {
+  /** Identifier of the approval, prefix apr_. */
+  id: string
+  /**
+   * waiting until a person decides in the dashboard; nothing is bought before. approved: the label
+   * is being bought, or was. denied or expired: nothing is bought, and labelStatus becomes failed.
+   */
+  status: ApprovalStatus
+}
+
+export type ApprovalStatus = Open<'waiting' | 'approved' | 'denied' | 'expired'>
 
 export interface Batch {
   /** Identifier of the batch, prefix bat_. */
@@ -2571,6 +2587,11 @@ export interface Shipment {
    * and events.
    */
   trackingPageUrl?: string
+  /**
+   * The approval that the purchase needs, because it costs more than its key may spend without a
+   * person. Not in lists and events.
+   */
+  approval?: Approval
   /** When the carrier voided the label. Not in lists and events. */
   voidedAt?: string
 }
