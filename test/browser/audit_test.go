@@ -17,7 +17,7 @@ import (
 func (s *stage) command(args ...string) string {
 	s.Helper()
 	var out, said bytes.Buffer
-	env := map[string]string{"DATABASE_URL": s.data, "LOG_LEVEL": "ERROR"}
+	env := map[string]string{"DATABASE_URL": s.data, "LOG_LEVEL": "ERROR", "SECRET_KEY": s.secret}
 	err := cli.Run(s.Context(), args, cli.Streams{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Out: &out, Err: &said})
 	if err != nil {
 		s.Fatalf("%v: %v %s", args, err, said.String())

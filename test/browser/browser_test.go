@@ -29,10 +29,11 @@ import (
 // stage is the program with a browser before it.
 type stage struct {
 	*testing.T
-	base  string
-	setup string // link of the first run
-	data  string // address of the database
-	tab   context.Context
+	base   string
+	setup  string // link of the first run
+	data   string // address of the database
+	secret string // key of stored secrets; empty for none
+	tab    context.Context
 }
 
 // newStage starts the program, with changes to its settings by name and value.
@@ -60,7 +61,7 @@ func newStage(t *testing.T, changes ...string) *stage {
 	a.OnReady(func() { close(ready) })
 	go func() { ended <- a.Run(ctx) }()
 	<-ready
-	s := &stage{T: t, base: a.BaseURL(), data: url}
+	s := &stage{T: t, base: a.BaseURL(), data: url, secret: values["SECRET_KEY"]}
 	s.setup = s.setupLink(url)
 	t.Cleanup(func() {
 		cancel()

@@ -44,6 +44,9 @@ func newClient(w *world, s scenario) *client {
 	if s.unnamed {
 		c.key = ""
 	}
+	if s.approval != "" {
+		c.api = w.agent
+	}
 	c.order = `"origin":` + shipFrom + `,"destination":` + shipTo +
 		`,"parcel":{"weight":2.5,"weightUnit":"lb","dimensions":{"length":10,"width":8,"height":4,"unit":"in"}}}`
 	if s.overLimit {

@@ -95,7 +95,9 @@ func (b *bench) judgeSales(state, number string) {
 		b.complain("the client was told that it is bought, and it is %q", state)
 	case b.client.refused != "" && state == "purchased":
 		b.complain("the client was told %s, and it is bought", b.client.refused)
-	case b.outcome == "answered" && !b.overLimit && !b.client.bought && b.earlier != "lost":
+	case b.approval == "expired" && len(b.carrier.sales()) > 0:
+		b.complain("nobody approved it, and it was bought")
+	case b.outcome == "answered" && !b.overLimit && !b.client.bought && b.earlier != "lost" && b.approval != "expired":
 		b.complain("a healthy carrier sold nothing: %s", b.client.refused)
 	}
 }

@@ -39,6 +39,9 @@ func (b *bench) start(name, point string) *process {
 	if b.scenario.review {
 		p.cmd.Env = append(p.cmd.Env, "REVIEW_AFTER=1s")
 	}
+	if b.scenario.approval == "expired" {
+		p.cmd.Env = append(p.cmd.Env, "APPROVAL_EXPIRES_AFTER=1s")
+	}
 	out, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()

@@ -41,6 +41,9 @@ type scenario struct {
 	overLimit bool   // the carrier charges more than it quoted
 	unnamed   bool   // the client gives no idempotency key
 	review    bool   // the carrier answers no look-up for so long that a person must decide
+	// approval is what becomes of the approval that the client's key needs:
+	// "approved" or "expired"; empty if it needs none.
+	approval string
 	// earlier is what happened before: a copy died with a sale on its disk and
 	// comes back when "settled" (another copy dealt with it), "lost" (the
 	// database was put back to before the purchase) or "restored" (likewise,
@@ -54,7 +57,7 @@ func (s scenario) String() string {
 		is   bool
 		word string
 	}{
-		{s.voids, "void"}, {s.voidFault != "", "void-" + s.voidFault}, {s.overLimit, "dear"}, {s.unnamed, "unnamed"}, {s.review, "review"}, {s.earlier != "", s.earlier},
+		{s.voids, "void"}, {s.voidFault != "", "void-" + s.voidFault}, {s.overLimit, "dear"}, {s.unnamed, "unnamed"}, {s.review, "review"}, {s.earlier != "", s.earlier}, {s.approval != "", s.approval},
 	} {
 		if w.is {
 			words = append(words, w.word)
@@ -70,6 +73,9 @@ func special(carrier string, canVoid bool) []scenario {
 		{carrier: carrier, outcome: "answered", unnamed: true},
 		{carrier: carrier, outcome: "answered", overLimit: true},
 		{carrier: carrier, outcome: "hang", review: true},
+		{carrier: carrier, outcome: "answered", approval: "approved"},
+		{carrier: carrier, outcome: "hang", approval: "approved"},
+		{carrier: carrier, outcome: "answered", approval: "expired"},
 		{carrier: carrier, outcome: "answered", earlier: "settled"},
 		{carrier: carrier, outcome: "answered", earlier: "lost", unnamed: true},
 		{carrier: carrier, outcome: "answered", earlier: "restored"},

@@ -29,6 +29,7 @@ type world struct {
 	dir    string
 	server string // address of the cluster's first database
 	key    string // of the API
+	agent  string // likewise, and its purchases need an approval
 	made   atomic.Int64
 	spare  chan string // databases that nobody uses
 }
@@ -63,6 +64,7 @@ func newWorld(t *testing.T) *world {
 		w.waybill(args...)
 	}
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", account))
+	w.agent = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", account, "--approval-above", "0"))
 	return w
 }
 
