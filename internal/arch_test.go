@@ -29,7 +29,7 @@ var floors = [][]string{
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns", "compat", "cell"}, // services know no driver
 	{"carrier/all", "carrier/carriertest", "tracking", "plugin"}, // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
-	{"web/site"},
+	{"web/site", "docsite"},
 	{"web/offers"},
 	{"web/newshipment"},
 	{"web/*"},

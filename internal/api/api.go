@@ -1,9 +1,10 @@
 // Package api is the JSON interface of the service under /v1, its OpenAPI
-// document and its reference page. It translates between HTTP and the
+// document and its documentation. It translates between HTTP and the
 // services, and decides nothing: no rule, no query, no carrier lives here.
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/budget"
+	"github.com/waybillhq/waybill/internal/docsite"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/inquiry"
@@ -121,8 +123,13 @@ type server struct {
 }
 
 // publishedDocs are the texts that the API publishes about itself: the OpenAPI
-// document, its form for client generators, and the reference page.
-type publishedDocs struct{ openapi, generators, page []byte }
+// document, its form for client generators, and the documentation with the
+// reference page.
+type publishedDocs struct {
+	openapi    []byte
+	generators []byte
+	site       *docsite.Site
+}
 
 // New returns the API as a handler.
 func New(c Config) http.Handler {
@@ -132,7 +139,7 @@ func New(c Config) http.Handler {
 
 	// The documents are rendered on the first request for one, because that
 	// takes longer than everything else at the start.
-	s.docs = sync.OnceValues(func() (publishedDocs, error) { return renderDocs(c) })
+	s.docs = sync.OnceValues(func() (publishedDocs, error) { return renderDocs(c, false) })
 
 	wrapped := httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
 		BaseURL:  c.BaseURL,
@@ -146,8 +153,9 @@ func New(c Config) http.Handler {
 }
 
 // renderDocs renders the published documents. It uses a server of its own,
-// because rendering changes the server's OpenAPI document.
-func renderDocs(c Config) (docs publishedDocs, err error) {
+// because rendering changes the server's OpenAPI document. static is for a
+// directory of files.
+func renderDocs(c Config, static bool) (docs publishedDocs, err error) {
 	doc, err := newServer(c).document()
 	if err != nil {
 		return docs, err
@@ -159,8 +167,31 @@ func renderDocs(c Config) (docs publishedDocs, err error) {
 	if docs.generators, err = doc.forGenerators(); err != nil {
 		return docs, err
 	}
-	docs.page, err = doc.page(c.BaseURL)
+
+	groups := doc.groups(c.BaseURL)
+	site := docsite.Config{
+		Static:     static,
+		Operations: groups,
+		Reference: func(where docsite.Addresses) ([]byte, error) {
+			return doc.page(c.BaseURL, groups, where)
+		},
+	}
+	if static {
+		site.Spec = map[string][]byte{"openapi.yaml": docs.openapi, "openapi.json": docs.generators}
+	}
+	docs.site, err = docsite.New(site)
 	return docs, err
+}
+
+// Documentation returns the documentation as files of a static site, by their
+// path. baseURL is the address of the service in examples; empty for that of the
+// published document.
+func Documentation(baseURL string) (map[string][]byte, error) {
+	docs, err := renderDocs(Config{BaseURL: cmp.Or(strings.TrimRight(baseURL, "/"), exampleBase)}, true)
+	if err != nil {
+		return nil, err
+	}
+	return docs.site.Files()
 }
 
 // Document returns the OpenAPI document of the API at baseURL, as YAML.

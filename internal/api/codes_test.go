@@ -112,13 +112,3 @@ func last(e ast.Expr) string {
 	}
 	return ""
 }
-
-func TestTheReferenceListsEachStatusOnce(t *testing.T) {
-	last := 0
-	for _, group := range errorsByStatus() {
-		if group.Status <= last {
-			t.Errorf("%d comes after %d", group.Status, last)
-		}
-		last = group.Status
-	}
-}

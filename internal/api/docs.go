@@ -7,9 +7,8 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
-	"slices"
-	"strings"
 
+	"github.com/waybillhq/waybill/internal/docsite"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -20,14 +19,16 @@ var docsHTML string
 //go:embed docs.css
 var docsCSS string
 
-// docsStyleHash identifies the page's only style in its content security policy.
-var docsStyleHash = func() string {
+// docsPolicy is the content security policy of the reference page, whose only
+// style is identified by its hash. It loads nothing.
+var docsPolicy = func() string {
 	sum := sha256.Sum256([]byte(docsCSS))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+	style := "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+	return "default-src 'none'; style-src '" + style + "'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
 var docsTemplate = template.Must(template.New("docs").Funcs(template.FuncMap{
-	"prose":  prose,
+	"prose":  docsite.Prose,
 	"json":   highlightJSON,
 	"status": http.StatusText,
 	"class":  statusClass,
@@ -40,27 +41,21 @@ type docsPage struct {
 	About       string
 	Groups      []httpkit.ReferenceGroup
 	Statuses    [][2]string
-	Errors      []docsErrors
-	FieldCodes  [][2]string
+	Where       docsite.Addresses
 }
 
-type docsErrors struct {
-	Status int
-	Codes  []httpkit.Code
-}
-
-// page renders the reference page of the document.
-func (d *document) page(base string) ([]byte, error) {
+// page renders the reference page of the document; where says where the other
+// pages of the documentation are.
+func (d *document) page(base string, groups []httpkit.ReferenceGroup, where docsite.Addresses) ([]byte, error) {
 	info := d.root.child("info")
 	page := docsPage{
-		Title:      info.text("title"),
-		Base:       base,
-		Style:      template.CSS(docsCSS),
-		About:      info.text("description"),
-		Groups:     d.groups(base),
-		Statuses:   statusMeanings(),
-		Errors:     errorsByStatus(),
-		FieldCodes: httpkit.FieldCodes,
+		Title:    info.text("title"),
+		Base:     base,
+		Style:    template.CSS(docsCSS),
+		About:    info.text("description"),
+		Groups:   groups,
+		Statuses: statusMeanings(),
+		Where:    where,
 	}
 
 	var out bytes.Buffer
@@ -84,23 +79,6 @@ func (d *document) groups(base string) (list []httpkit.ReferenceGroup) {
 	return list
 }
 
-// errorsByStatus groups the codes of errors by their HTTP status, the lowest
-// first.
-func errorsByStatus() []docsErrors {
-	codes := slices.Clone(httpkit.Codes)
-	slices.SortStableFunc(codes, func(a, b httpkit.Code) int { return a.Status - b.Status })
-
-	var out []docsErrors
-	for _, code := range codes {
-		if n := len(out); n == 0 || out[n-1].Status != code.Status {
-			out = append(out, docsErrors{Status: code.Status})
-		}
-		last := &out[len(out)-1]
-		last.Codes = append(last.Codes, code)
-	}
-	return out
-}
-
 // statusMeanings are the specification's words for the seven statuses.
 func statusMeanings() [][2]string {
 	return [][2]string{
@@ -112,23 +90,6 @@ func statusMeanings() [][2]string {
 		{string(ship.Delivered), "The package was delivered."},
 		{string(ship.Exception), "An issue occurred, such as a weather delay or an address not found. reason says which."},
 	}
-}
-
-// prose renders paragraphs and `code`; nothing else is markup.
-func prose(text string) template.HTML {
-	var out strings.Builder
-	for _, paragraph := range httpkit.Paragraphs(text) {
-		out.WriteString("<p>")
-		for _, phrase := range paragraph {
-			part := template.HTMLEscapeString(phrase.Text)
-			if phrase.IsCode {
-				part = "<code>" + part + "</code>"
-			}
-			out.WriteString(part)
-		}
-		out.WriteString("</p>")
-	}
-	return template.HTML(out.String()) // every part is escaped above
 }
 
 func statusClass(status int) string {

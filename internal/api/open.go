@@ -2,7 +2,9 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
+	"github.com/waybillhq/waybill/internal/docsite"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -47,8 +49,7 @@ func (s *server) serveGeneratorDocument(w http.ResponseWriter, r *http.Request) 
 		write(w)
 }
 
-// serveDocs serves the reference page. The page loads nothing from elsewhere,
-// and its content security policy forbids that it ever does.
+// serveDocs serves a page of the documentation: /docs is the reference.
 func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {
 	docs, err := s.docs()
 	if err != nil {
@@ -56,10 +57,83 @@ func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	policy := "default-src 'none'; style-src '" + docsStyleHash + "'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	reply{status: http.StatusOK, kind: "text/html; charset=utf-8", body: docs.page}.
-		with("Content-Security-Policy", policy).
-		with("Referrer-Policy", "no-referrer").
-		with("Cache-Control", "no-cache").
+	name, policy := r.PathValue("page"), docsite.Policy
+	switch name {
+	case "":
+		name, policy = docsite.Reference, docsPolicy
+	case docsite.Reference:
+		name = "none" // it has an address of its own
+	}
+	page, ok := docs.site.Page(name)
+	if !ok {
+		httpkit.Fail(w, r, pathNotFound())
+		return
+	}
+	serveFile(w, r, page, "public, max-age=300", policy)
+}
+
+// serveDocsFile serves a file that pages of the documentation load. Its address
+// has its hash, so it never changes.
+func (s *server) serveDocsFile(w http.ResponseWriter, r *http.Request) {
+	docs, err := s.docs()
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+
+	file, ok := docs.site.Asset(r.PathValue("hash"), r.PathValue("file"))
+	if !ok {
+		httpkit.Fail(w, r, pathNotFound())
+		return
+	}
+	serveFile(w, r, file, "public, max-age=31536000, immutable", docsite.Policy)
+}
+
+// searchDocs serves the results of a search in the documentation. They are not
+// stored: people search for names and addresses, too.
+func (s *server) searchDocs(w http.ResponseWriter, r *http.Request) {
+	docs, err := s.docs()
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+
+	page, err := docs.site.Find(r.URL.Query().Get("q"))
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+	reply{status: http.StatusOK, kind: "text/html; charset=utf-8", body: page}.
+		with("Content-Security-Policy", docsite.Policy).
 		write(w)
+}
+
+// serveFile serves a file of the documentation, compressed if the client accepts
+// that.
+func serveFile(w http.ResponseWriter, r *http.Request, file docsite.File, cache, policy string) {
+	tag := `"` + file.Hash + `"`
+	answer := reply{status: http.StatusOK, kind: file.Kind}.
+		with("Content-Security-Policy", policy).
+		with("Cache-Control", cache).
+		with("ETag", tag).
+		with("Vary", "Accept-Encoding")
+	if etagMatches(r.Header.Get("If-None-Match"), tag) {
+		answer.status = http.StatusNotModified
+		answer.write(w)
+		return
+	}
+
+	compressed, ok := file.Gzip()
+	if ok && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		answer.body = compressed
+		answer.with("Content-Encoding", "gzip").write(w)
+		return
+	}
+	data, err := file.Data()
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+	answer.body = data
+	answer.write(w)
 }

@@ -52,7 +52,9 @@ func newServer(c Config) *server {
 	s.handlePublic("GET /openapi.yaml", s.serveDocument)
 	s.handlePublic("GET /openapi.json", s.serveGeneratorDocument)
 	s.handlePublic("GET /docs", s.serveDocs)
-	s.handlePublic("GET /docs/errors", s.serveDocs)
+	s.handlePublic("GET /docs/{page}", s.serveDocs)
+	s.handlePublic("GET /docs/search", s.searchDocs)
+	s.handlePublic("GET /docs/files/{hash}/{file}", s.serveDocsFile)
 	s.mux.HandleFunc("/", s.serveUnmatched)
 	return s
 }

@@ -42,6 +42,7 @@ var unaudited = map[string]string{
 	"waybill connection push":    looks,
 	"waybill dev":                "what it creates for the demo is recorded; then it runs the service",
 	"waybill doctor":             looks,
+	"waybill docs export":        machine,
 	"waybill document list":      asKey,
 	"waybill document resolve":   asKey,
 	"waybill document upload":    asKey,

@@ -97,6 +97,7 @@ func newRoot(s Streams) *cobra.Command {
 		c.healthCommand(),
 		c.restoredCommand(),
 		c.settingsCommand(),
+		c.docsCommand(),
 		c.manCommand(),
 		c.versionCommand(),
 	}

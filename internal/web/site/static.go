@@ -34,29 +34,33 @@ type asset struct {
 
 // assets are the files by name. The style sheets are one file to the browser.
 var assets = sync.OnceValue(func() map[string]asset {
-	names, err := fs.Glob(staticFiles, "static/*")
-	if err != nil {
-		panic("web: " + err.Error()) // the pattern is a constant
-	}
-	slices.Sort(names) // the cascade depends on the order of the style sheets
-
 	all := map[string]asset{}
 	var css bytes.Buffer
-	for _, name := range names {
-		data, err := staticFiles.ReadFile(name)
+	add := func(files embed.FS, pattern string) {
+		names, err := fs.Glob(files, pattern)
 		if err != nil {
-			panic("web: " + err.Error()) // it is embedded
+			panic("web: " + err.Error()) // the pattern is a constant
 		}
+		slices.Sort(names) // the cascade depends on the order of the style sheets
 
-		switch path.Ext(name) {
-		case ".css":
-			css.Write(data)
-		case ".js":
-			all[path.Base(name)] = newAsset("text/javascript; charset=utf-8", data)
-		case ".svg":
-			all[path.Base(name)] = newAsset("image/svg+xml", data)
+		for _, name := range names {
+			data, err := files.ReadFile(name)
+			if err != nil {
+				panic("web: " + err.Error()) // it is embedded
+			}
+
+			switch path.Ext(name) {
+			case ".css":
+				css.Write(data)
+			case ".js":
+				all[path.Base(name)] = newAsset("text/javascript; charset=utf-8", data)
+			case ".svg":
+				all[path.Base(name)] = newAsset("image/svg+xml", data)
+			}
 		}
 	}
+	add(parts.Look, "look/*") // the tokens come before the rules that use them
+	add(staticFiles, "static/*")
 	css.WriteString(parts.CarrierMarks())
 	all["app.css"] = newAsset("text/css; charset=utf-8", css.Bytes())
 	return all
