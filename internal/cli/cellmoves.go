@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -145,12 +146,19 @@ func (c *cli) cellDrainCommand() *cobra.Command {
 	return cmd
 }
 
-// balance moves shards one after the other.
+// balance moves shards one after the other, those first whose move was interrupted.
 func (m *moving) balance(ctx context.Context, leaving string, most int) error {
 	return m.with(ctx, func(mover *cell.Mover) error {
+		if err := mover.Resume(ctx); err != nil {
+			return err
+		}
+
 		places, err := mover.Store.Places(ctx)
 		if err != nil {
 			return err
+		}
+		if isCell := func(c store.Cell) bool { return c.Name == leaving }; leaving != "" && !slices.ContainsFunc(places.Cells, isCell) {
+			return fmt.Errorf("there is no cell %s: \"waybill cell list\" lists them", leaving)
 		}
 		transfers := cell.Balance(places, leaving)
 		if most > 0 && len(transfers) > most {
@@ -205,18 +213,25 @@ func (c *cli) shardMovesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(table, "SHARD\tFROM\tTO\tSTATE\tROWS\tKIB\tFAILURES\tLAST ERROR")
-				for _, move := range moves {
-					fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%d/%d\t%d\t%d\t%s\n", move.Shard, move.Source, move.Target, move.State,
-						move.RowsCopied, move.RowsExpected, move.BytesCopied>>10, move.Failures, firstLine(move.LastError))
-				}
-				return table.Flush()
+				return c.printMoves(moves)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list those that are done too")
 	return cmd
+}
+
+// printMoves prints a line for each move.
+func (c *cli) printMoves(moves []store.Move) error {
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SHARD\tFROM\tTO\tSTATE\tROWS\tKIB\tFAILURES\tLAST ERROR")
+
+	for _, move := range moves {
+		rows := fmt.Sprintf("%d/%d", move.RowsCopied, move.RowsExpected)
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n",
+			move.Shard, move.Source, move.Target, move.State, rows, move.BytesCopied>>10, move.Failures, firstLine(move.LastError))
+	}
+	return table.Flush()
 }
 
 func firstLine(text *string) string {

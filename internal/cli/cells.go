@@ -90,7 +90,7 @@ func (c *cli) cellAddCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			add.Name = args[0]
 			if !cellName.MatchString(add.Name) {
-				return fmt.Errorf("%q is no name of a cell: use 1 to 31 lower-case letters, digits and hyphens, such as eu-1", add.Name)
+				return fmt.Errorf("%q is not a valid cell name: use 1 to 31 lower-case letters, digits and hyphens, such as eu-1", add.Name)
 			}
 			if address, err := url.Parse(add.URL); err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || strings.Trim(address.Path, "/") != "" {
 				return errors.New("--url must be the address of the cell's copies for routers, such as http://10.0.1.5:8080")
