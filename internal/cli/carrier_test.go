@@ -77,6 +77,12 @@ func TestACarrierPluginIsVerifiedRegisteredAndRemoved(t *testing.T) {
 	if list := c.must(t, "carrier", "list"); !strings.Contains(list, "owl_mail  Owl Mail  "+plugin.URL+"  track") {
 		t.Errorf("listed as\n%s", list)
 	}
+	if fields := c.must(t, "connection", "fields"); !strings.Contains(fields, "owl_mail ") || !strings.Contains(fields, " Owl Mail") {
+		t.Errorf("connection fields does not list the plug-in:\n%s", fields)
+	}
+	if fields := c.must(t, "connection", "fields", "owl_mail"); !strings.Contains(fields, "api_key") {
+		t.Errorf("connection fields owl_mail prints\n%s", fields)
+	}
 	connection := c.must(t, "connection", "add", "--carrier", "owl_mail", "--set", "api_key=owl-key-1234")
 	if out := c.must(t, "connection", "check", connection); !strings.Contains(out, "ok") {
 		t.Errorf("checked:\n%s", out)

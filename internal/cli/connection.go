@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/plugin"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -242,12 +244,8 @@ func (c *cli) connectionFieldsCommand() *cobra.Command {
 		Use:   "fields [CARRIER]",
 		Short: "List the credentials that a carrier needs and where to find them",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			specs := c.Carriers
-			if specs == nil {
-				specs = all.Specs
-			}
-
+		RunE: func(cmd *cobra.Command, args []string) error {
+			specs := c.describedCarriers(cmd.Context())
 			table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 			if len(args) == 0 {
 				for _, spec := range specs {
@@ -267,6 +265,28 @@ func (c *cli) connectionFieldsCommand() *cobra.Command {
 			return table.Flush()
 		},
 	}
+}
+
+// describedCarriers returns the carriers of Waybill and the plug-ins that are
+// registered. Carriers can be described without a database: then a note says why
+// there are no plug-ins.
+func (c *cli) describedCarriers(ctx context.Context) []carrier.Spec {
+	specs := slices.Clone(c.Carriers)
+	if c.Carriers == nil {
+		specs = slices.Clone(all.Specs)
+	}
+
+	err := c.withPlugins(ctx, func(plugins *plugin.Service) error {
+		registered, err := plugins.List(ctx)
+		for _, one := range registered {
+			specs = append(specs, one.Spec())
+		}
+		return err
+	})
+	if err != nil {
+		fmt.Fprintf(c.Err, "carrier plug-ins are not listed: %s\n", Explain(err))
+	}
+	return specs
 }
 
 func fieldKind(field carrier.Field) string {
