@@ -51,10 +51,14 @@ func (s *service) loginCommand() *cobra.Command {
 }
 
 func (l *login) run(ctx context.Context) error {
-	address := strings.TrimRight(cmp.Or(l.chosen.url, lookupOr(l.cli, "WAYBILL_URL"), client.DefaultBaseURL), "/")
+	known, err := l.readProfiles()
+	if err != nil {
+		return err
+	}
+	present := known.Profiles[l.chosen.name(l.cli, known)]
+	address := strings.TrimRight(cmp.Or(l.chosen.url, lookupOr(l.cli, "WAYBILL_URL"), present.URL, client.DefaultBaseURL), "/")
 
 	var signedIn profile
-	var err error
 	if l.withKey || l.chosen.key != "" {
 		signedIn, err = l.readKey(address)
 	} else {
@@ -67,12 +71,13 @@ func (l *login) run(ctx context.Context) error {
 		return err
 	}
 
-	// A live profile is used only when it is named: what is typed without thinking
-	// should not cost money.
-	known, err := l.readProfiles()
-	if err != nil {
+	// Another terminal may have signed in meanwhile.
+	if known, err = l.readProfiles(); err != nil {
 		return err
 	}
+
+	// A live profile is used only when it is named: what is typed without thinking
+	// should not cost money.
 	name := cmp.Or(l.chosen.profile, lookupOr(l.cli, "WAYBILL_PROFILE"), signedIn.mode())
 	signedIn.Secret = known.Profiles[name].Secret
 	known.Profiles[name] = signedIn

@@ -167,8 +167,8 @@ func TestATerminalSignsInThroughTheDashboard(t *testing.T) {
 		t.Errorf("the secrets of listen are %q and %q", one, two)
 	}
 
-	// A live profile is used only if it is named, and needs --live to act.
-	s["WAYBILL_URL"] = dev.URL
+	// A live profile is used only if it is named, and needs --live to act. It is at
+	// the service of the profile that is in use.
 	if said, err := s.login(t, approve, "--live"); err != nil || !strings.Contains(said, "Use it with --profile live") {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -180,6 +180,7 @@ func TestATerminalSignsInThroughTheDashboard(t *testing.T) {
 	}
 
 	// Whoever denies a terminal is believed.
+	s["WAYBILL_URL"] = dev.URL
 	_, err = s.login(t, func(page string) {
 		shown := person.get(t, page)
 		action := regexp.MustCompile(`action="(/app/acct_\w+/\w+/device)"`).FindStringSubmatch(shown)
