@@ -48,7 +48,7 @@ func (s *service) listenCommand() *cobra.Command {
 		Short: "Forward events to a program on this machine",
 		Long: "Forward new events to a program on this machine, signed like webhooks. The program\n" +
 			"needs no public URL: this command reads the event log and posts each event to it.\n\n" +
-			"The secret that signs is kept with the profile, so the program needs to be told once:\n" +
+			"The secret that signs is kept with the profile, so the program needs it only once:\n" +
 			"\"waybill listen --print-secret\" prints it. Without a profile each run has a new one.",
 		Example: "  waybill listen --forward http://localhost:3000/hook --events shipment.delivered,shipment.exception\n" +
 			"  waybill listen --print-secret",

@@ -107,7 +107,7 @@ func selectFields(value json.RawMessage, names string) (json.RawMessage, error) 
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(value, &object); err != nil {
-		return nil, usage("--json=%s selects fields of an object, and the answer is none", names)
+		return nil, usage("--json=%s selects fields of an object, but the answer is not one", names)
 	}
 
 	var out strings.Builder

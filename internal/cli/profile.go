@@ -77,7 +77,7 @@ func (c *cli) configPath() (string, error) {
 	if dir, ok := c.Env("AppData"); ok && dir != "" {
 		return filepath.Join(dir, "waybill", "config.yaml"), nil
 	}
-	return "", errors.New("neither WAYBILL_CONFIG_DIR nor HOME is set: profiles have no place")
+	return "", errors.New("neither WAYBILL_CONFIG_DIR nor HOME is set, so there is nowhere to store profiles")
 }
 
 // readProfiles reads the profiles; a file that is missing has none.

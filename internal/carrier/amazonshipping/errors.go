@@ -45,7 +45,7 @@ func explain(err error) error {
 		// The quote was made a moment ago, and a quote that has ended sells
 		// nothing.
 		refused.Kind = ship.Unavailable
-		refused.Message = "the quote of Amazon Shipping ended before it was bought; try again"
+		refused.Message = "the quote of Amazon Shipping expired before it was bought; try again"
 	case errors.Is(err, carrierkit.Status(http.StatusForbidden)):
 		refused.Message = "Amazon does not allow this: the app needs a shipping role and the account must have accepted the terms of Amazon Shipping; check both in Seller Central"
 	default:

@@ -122,7 +122,7 @@ func explainBarcode(err error) error {
 	explained := *refused
 	switch refused.Kind {
 	case ship.Invalid:
-		explained.Message = "PostNL does not draw barcodes for the customer code and number of this connection"
+		explained.Message = "PostNL does not issue barcodes for the customer code and number of this connection"
 	case ship.NotFound:
 		explained.Kind = ship.Unavailable
 		explained.Message = "the response did not come from PostNL; check the configured URL"
@@ -139,7 +139,7 @@ func explainLabel(err error) error {
 	}
 	unready := *failed
 	unready.Kind = ship.Unavailable
-	unready.Message = "PostNL has the parcel and does not make its label again"
+	unready.Message = "PostNL has the parcel but did not return its label"
 	return &unready
 }
 

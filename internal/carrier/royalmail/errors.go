@@ -71,7 +71,7 @@ func explainLabel(err error) error {
 	}
 	unready := *failed
 	unready.Kind = ship.Unavailable
-	unready.Message = "Royal Mail has the order and does not print its label yet"
+	unready.Message = "Royal Mail has the order but has not printed its label yet"
 	return &unready
 }
 
