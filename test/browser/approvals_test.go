@@ -31,7 +31,7 @@ func TestAPersonApprovesAPurchase(t *testing.T) {
 		chromedp.Navigate(s.base+"/app/live/approvals"), sees("No approvals"), s.shot("approvals-none"),
 		chromedp.Navigate(s.base+"/app/live/keys"), chromedp.WaitVisible(`[name=approvalAbove]`), chromedp.SetValue(`[name=name]`, "Support agent"),
 		chromedp.SetValue(`[name=maxPerPurchase]`, "80"), chromedp.SetValue(`[name=approvalAbove]`, "much"), chromedp.SetValue(`[name=countries]`, "us, ca"),
-		chromedp.Click(`form[action$=keys] button.primary`), sees("must be an amount of USD"), s.shot("approvals-key-wrong"),
+		chromedp.Click(`form[action$=keys] button.primary`), sees("Must be an amount of USD"), s.shot("approvals-key-wrong"),
 		chromedp.SetValue(`[name=approvalAbove]`, "0"), chromedp.Click(`form[action$=keys] button.primary`), sees("approval above $0.00"), s.shot("approvals-key"),
 	)
 

@@ -41,7 +41,7 @@ func newAgency(t *testing.T, env ...string) *agency {
 	a.url, _ = a.serve(env...)
 	a.signIn()
 	for _, line := range strings.Split(a.run("account", "list"), "\n") {
-		if fields := strings.Fields(line); len(fields) > 0 && strings.HasPrefix(fields[0], "acc_") {
+		if fields := strings.Fields(line); len(fields) > 0 && strings.HasPrefix(fields[0], "acct_") {
 			a.account = fields[0]
 		}
 	}
