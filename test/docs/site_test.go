@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -112,7 +113,7 @@ func TestEveryLinkOfTheExportedSiteLeadsSomewhere(t *testing.T) {
 // as a browser without an account does.
 func TestEveryLinkOfTheServedSiteLeadsSomewhere(t *testing.T) {
 	t.Parallel()
-	handler := api.New(api.Config{BaseURL: "http://localhost:8080"})
+	handler := api.New(api.Config{BaseURL: "http://localhost:8080", Log: slog.New(slog.DiscardHandler)})
 	get := func(address string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, nil))
