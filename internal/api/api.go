@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -138,8 +139,12 @@ func New(c Config) http.Handler {
 	s := newServer(c)
 
 	// The documents are rendered on the first request for one, because that
-	// takes longer than everything else at the start.
-	s.docs = sync.OnceValues(func() (publishedDocs, error) { return renderDocs(c, false) })
+	// takes longer than everything else at the start. What only the rendering
+	// needed goes back to the system.
+	s.docs = sync.OnceValues(func() (publishedDocs, error) {
+		defer debug.FreeOSMemory()
+		return renderDocs(c, false)
+	})
 
 	wrapped := httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
 		BaseURL:  c.BaseURL,
