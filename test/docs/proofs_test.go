@@ -55,6 +55,12 @@ var claims = []claim{
 		"{{n .figures.TestProveRestoreUnnamed.violations}} labels left live after {{n .figures.TestProveRestoreUnnamed.takenBackSeconds}} s", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
 	},
 	{
+		"An agent does no more than its key and its tokens allow, whatever it reads",
+		"{{n .figures.TestProveAgents.jobs}} jobs by scripted agents, {{n .n}} runs with {{n .figures.TestProveAgents.calls}} calls: careful, hasty (everything at once and again), and one that followed {{n .figures.TestProveAgents.obeyed}} instructions in names and addresses; carriers that sell and do not answer",
+		"{{n .figures.TestProveAgents.boughtTwice}} bought twice, {{n .figures.TestProveAgents.overspent}} over a limit, {{n .figures.TestProveAgents.widened}} rights widened, by the carriers' ledgers; bound {{e .bound95}} a run",
+		"proof/agents.json", "make prove WHAT=agents SIZE=full",
+	},
+	{
 		"A carrier that hangs delays no other",
 		"{{n .figures.TestProveOneHanging.purchases}} purchases at the others while one hangs for 30 s",
 		"p99 {{ms .figures.TestProveOneHanging.purchaseP99}} beside {{ms .figures.TestProveOneHanging.purchaseBaseP99}} without it", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
