@@ -29,7 +29,7 @@ func (s *service) mcpCommand() *cobra.Command {
 			"and passes every message on to the service, with the key of the environment or a profile. What may be\n" +
 			"done is decided there: by the key's scopes and limits, and by tokens that buy once. It ends when its\n" +
 			"input does. Assistants start it themselves; see docs/mcp.md.",
-		Example: "  waybill mcp\n  waybill mcp --profile shop --live",
+		Example: "  waybill mcp",
 		Args:    cobra.NoArgs,
 	}
 	s.liveFlag(cmd)

@@ -40,7 +40,7 @@ const (
 	tokenLife = 15 * time.Minute
 
 	// maxToken bounds a token, in characters. A model repeats it, so it must be
-	// short. A purchase has 300 to 500; only long customs declarations have more.
+	// short. A purchase has 250 to 500; only long customs declarations have more.
 	maxToken = 3000
 
 	maxPass = 64 << 10 // bytes of what a token holds
