@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/client"
 	"github.com/waybillhq/waybill/internal/app"
@@ -307,6 +308,14 @@ func (s *session) rpc(method, name string, params map[string]any) (status int, a
 // ask calls a tool without remembering it, for calls at the same time.
 func (s *session) ask(tool string, arguments any) reply {
 	status, answer := s.rpc("tools/call", tool, map[string]any{"name": tool, "arguments": arguments})
+	for range 5 {
+		// The service has no database for a moment, on a busy machine.
+		if status != http.StatusServiceUnavailable {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+		status, answer = s.rpc("tools/call", tool, map[string]any{"name": tool, "arguments": arguments})
+	}
 	var out struct {
 		Result struct {
 			Content []struct {
