@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"carrier/carrierkit", "store"},
 	{"quoting", "addresscheck", "inquiry", "archive", "carrier/conformance", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns", "compat", "cell"}, // services know no driver
-	{"carrier/all", "carrier/carriertest", "tracking", "plugin"}, // tracking moves the parcels of the sandbox
+	{"carrier/all", "carrier/carriertest", "tracking", "plugin"},                                                                                                     // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},
 	{"web/site", "docsite"},
 	{"web/offers"},
