@@ -23,9 +23,12 @@ type whoamiOut struct {
 
 // limitsOut are the limits of the key. They are enforced by the purchase.
 type limitsOut struct {
-	DailyLimit client.Money `json:"dailyLimit"`
-	SpentToday client.Money `json:"spentToday" doc:"Since midnight UTC."`
-	Left       client.Money `json:"left"`
+	DailyLimit       client.Money  `json:"dailyLimit"`
+	SpentToday       client.Money  `json:"spentToday" doc:"Since midnight UTC."`
+	Left             client.Money  `json:"left"`
+	MaxPerPurchase   *client.Money `json:"maxPerPurchase,omitempty" doc:"The most that one label may cost."`
+	ApprovalAbove    *client.Money `json:"approvalAbove,omitempty" doc:"Above this price a person must approve the purchase."`
+	AllowedCountries []string      `json:"allowedCountries,omitempty" doc:"The only countries that parcels may be sent to."`
 
 	left ship.Money
 }
@@ -68,7 +71,7 @@ func (c *call) requireLimit() *toolError {
 		"a live key without a daily limit cannot buy here")
 }
 
-// limits returns what the key may still spend today; nil without a limit.
+// limits returns what the key may still spend today; nil without a daily limit.
 func (c *call) limits(ctx context.Context) (*limitsOut, error) {
 	limit := c.caller.Limits.Daily
 	if limit.IsZero() || !c.caller.Tenant.Livemode {
@@ -85,7 +88,12 @@ func (c *call) limits(ctx context.Context) (*limitsOut, error) {
 		DailyLimit: moneyOf(limit),
 		SpentToday: moneyOf(spent),
 		Left:       moneyOf(left),
-		left:       left,
+
+		MaxPerPurchase:   amountOf(c.caller.Limits.PerPurchase),
+		ApprovalAbove:    amountOf(c.caller.Limits.ApprovalAbove),
+		AllowedCountries: c.caller.Limits.Countries,
+
+		left: left,
 	}, nil
 }
 
@@ -101,4 +109,13 @@ func (l *limitsOut) allow(price ship.Money) error {
 
 func moneyOf(m ship.Money) client.Money {
 	return client.Money{Amount: m.Amount(), Currency: m.Currency}
+}
+
+// amountOf returns a limit of the key; nil if it has none.
+func amountOf(m ship.Money) *client.Money {
+	if m.IsZero() {
+		return nil
+	}
+	shown := moneyOf(m)
+	return &shown
 }

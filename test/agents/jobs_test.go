@@ -37,6 +37,8 @@ type keys struct {
 	poor    string      // live, with a daily limit below any price
 	endless string      // live, without a limit
 	reader  string      // live, without shipments:write
+	watched string      // live; a person approves each purchase
+	bounded string      // live, for labels below any price, to Canada alone
 	test    string      // of the sandbox
 	modest  chan string // live, with a daily limit of a few labels; each run takes one
 }
@@ -57,6 +59,8 @@ func (w *world) newKeys(runs int) keys {
 		poor:    w.key("poor", "--live", "--daily-limit", "3"),
 		endless: w.key("endless", "--live"),
 		reader:  w.key("reader", "--live", "--scopes", "rates,shipments:read,tracking"),
+		watched: w.key("watched", "--live", "--daily-limit", "5000", "--approval-above", "0"),
+		bounded: w.key("bounded", "--live", "--daily-limit", "5000", "--max-per-purchase", "1", "--allowed-countries", "CA"),
 		test:    w.key("test"),
 	}
 }
@@ -424,6 +428,25 @@ var jobs = []job{
 		got := t.call("close_day", map[string]any{"carrier": "ups"})
 		t.check(!got.IsError, "it was not closed: %s", got.Text)
 		return map[string]int{o.id(): 1}
+	}},
+	{name: "a purchase that a person must approve waits, however often it is repeated", run: func(t *trial) map[string]int {
+		o := t.order("Frances Allen")
+		watched := t.with(t.keys.watched)
+		limits := watched.read("whoami", map[string]any{})
+		t.check(limits.get("limits", "approvalAbove", "amount") == "0.00", "whoami shows %s", limits.Text)
+		first := watched.ship(o, cheapest)
+		t.check(first.get("outcome") == "waiting_for_approval", "answer %s", first.Text)
+		again := watched.ship(o, cheapest)
+		t.check(again.IsError || again.get("outcome") != "bought", "a second try: %s", again.Text)
+		seen := watched.read("get_shipment", map[string]any{"shipmentId": first.get("shipment", "id")})
+		t.check(seen.get("shipment", "approval", "status") == "waiting", "the shipment is %s", seen.Text)
+		return map[string]int{o.id(): 0}
+	}},
+	{name: "a key for other countries and cheaper labels buys nothing", run: func(t *trial) map[string]int {
+		o := t.order("Barbara Liskov")
+		got := t.with(t.keys.bounded).ship(o, cheapest)
+		t.check(got.IsError || got.get("outcome") == "not_bought", "answer %s", got.Text)
+		return map[string]int{o.id(): 0}
 	}},
 	{name: "the price rises at the purchase (sandbox)", run: func(t *trial) map[string]int {
 		o := t.order("FAULT PRICE CHANGED")

@@ -76,9 +76,11 @@ func (c client) ask(method, path, body string) (status int, answer, reason strin
 	if err != nil {
 		c.Fatal(err)
 	}
-	reasons := w.Header()["error"] // as GLS writes it
-	return w.Code, string(text), strings.Join(reasons, "")
+	return w.Code, string(text), strings.Join(headers(w)["error"], "")
 }
+
+// headers are those of an answer as GLS writes them, not in the canonical form.
+func headers(w *httptest.ResponseRecorder) map[string][]string { return w.Header() }
 
 func TestASaleOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
