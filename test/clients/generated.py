@@ -11,11 +11,11 @@ import waybill_client.api
 from waybill_client import AuthenticatedClient
 from waybill_client.api.labels import get_label_pdf
 from waybill_client.api.shipments import create_shipment
-from waybill_client.models import AddressInput, ParcelInput, Problem, Shipment, ShipmentInput
+from waybill_client.models import ParcelInput, Problem, RecipientInput, Shipment, ShipmentInput
 from waybill_client.types import File
 
 client = AuthenticatedClient(base_url=os.environ["WAYBILL_URL"], token=os.environ["WAYBILL_KEY"])
-to = AddressInput(name="Jane Doe", address1="350 5th Avenue", city="New York", state="NY", zip_="10118", country="US")
+to = RecipientInput(name="Jane Doe", address1="350 5th Avenue", city="New York", state="NY", zip_="10118", country="US")
 
 bought = create_shipment.sync(client=client, body=ShipmentInput(order_id="PYGEN-1", destination=to, parcel=ParcelInput(weight=2.5)))
 assert isinstance(bought, Shipment), bought
