@@ -140,8 +140,8 @@ func TestRequestsFollowTheirShard(t *testing.T) {
 	w := newWorld(t)
 	w.want("before", 5, "a", "one waybill.example a")
 
-	// The cells know of the move, the router does not: it is told by a 421, and
-	// sends the body again.
+	// The cells know of the move, the router does not: it learns of it from a 421,
+	// and sends the body again.
 	moved := store.ShardPlace{Cell: "two", Epoch: 1}
 	w.put(w.own["one"], 5, moved)
 	w.put(w.own["two"], 5, moved)

@@ -42,7 +42,7 @@ func (w *Walk) buyLane(ctx context.Context, l lane) error {
 		return w.buy(ctx, string(l), w.orders.order(l), rate)
 	}
 
-	// A carrier that quotes nothing is told which service to sell. Otherwise only
+	// From a carrier that quotes nothing, a service is bought by its name. Otherwise only
 	// the test environment may be to blame for a missing quote, or else money would
 	// be spent on a service of an unknown price.
 	service := w.unquoted(l)

@@ -168,8 +168,8 @@ func (s *Service) purchase(ctx context.Context, t ship.Tenant, object Object) (s
 }
 
 // withPurchase finds the purchase of a shipment whose request ended before it was
-// recorded here: the process died, or the carrier answered after the client had
-// been told to wait.
+// recorded here: the process died, or the carrier answered after the client got
+// the answer "in progress".
 func (s *Service) withPurchase(ctx context.Context, t ship.Tenant, object Object) (Object, error) {
 	if object.Shipment != "" {
 		return object, nil

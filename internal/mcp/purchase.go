@@ -275,7 +275,7 @@ func noOffer(rates client.Rates) error {
 }
 
 // requireFirst refuses an order that has a label already. The purchase refuses it
-// too, under a lock; here it is told before anybody is asked to agree.
+// too, under a lock; this check answers before a person is asked to confirm.
 func (c *call) requireFirst(ctx context.Context, orderID string) error {
 	if !c.caller.Can("shipments:read") {
 		return nil

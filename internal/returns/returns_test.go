@@ -235,7 +235,7 @@ func TestAPersonDecides(t *testing.T) {
 		t.Fatal(denied, err)
 	}
 
-	// The recipient is told once.
+	// The recipient is notified once.
 	for range 2 {
 		if again, err := b.Fulfil(t.Context(), b.tenant, request.ID); err != nil || again != 0 {
 			t.Fatal(again, err)

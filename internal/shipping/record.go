@@ -209,8 +209,8 @@ func (r *run) change(attempt int, edit edit) purchase.Report {
 	return reported(err)
 }
 
-// An edit changes a purchase. It returns whether the client is told of it, and what
-// happened to the parcel by it.
+// An edit changes a purchase. It returns whether the client is notified, and which
+// scans it adds.
 type edit func(*ship.Shipment) (notified bool, scans []ship.Scan)
 
 // changeIn is change in a transaction that does more.

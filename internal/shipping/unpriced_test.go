@@ -60,7 +60,7 @@ func (b liveBench) homeOrder(name string) shipping.BuyInput {
 }
 
 // TestACarrierWithoutPricesIsBoughtByItsRateSheet: the price of the purchase is that
-// of the sheet; without one the client is told to import it, and nothing is sent.
+// of the sheet; without one the error asks the client to import it, and nothing is sent.
 func TestACarrierWithoutPricesIsBoughtByItsRateSheet(t *testing.T) {
 	t.Parallel()
 	for name := range unpricedStandIns {

@@ -269,7 +269,7 @@ const sqlRecordDenialMail = `
 UPDATE return_requests SET mailed_at = now()
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = 'denied' AND approvals = @approvals`
 
-// RecordDenialMail records that the recipient was told; ship.Conflict if the request
+// RecordDenialMail records that the recipient was notified; ship.Conflict if the request
 // was approved meanwhile.
 func (s *Store) RecordDenialMail(ctx context.Context, r ship.ReturnRequest) error {
 	return s.guarded(ctx, r.Tenant, sqlRecordDenialMail, tenantArgs(r.Tenant, r.ID, pgx.NamedArgs{"approvals": r.Approvals}))

@@ -328,7 +328,7 @@ var jobs = []job{
 		t.fails(emulator.Faults{Void: map[string]float64{"refuse": 1}})
 		prepared := t.read("prepare_void", map[string]any{"shipmentId": id})
 		got := t.spend("void_label", prepared.get("token"))
-		t.check(got.IsError, "the refusal was not told: %s", got.Text)
+		t.check(got.IsError, "the answer does not report the refusal: %s", got.Text)
 		return map[string]int{o.id(): 1}
 	}},
 	{name: "void and ship again", run: func(t *trial) map[string]int {
