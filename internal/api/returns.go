@@ -81,6 +81,7 @@ func (s *server) createReturn(ctx context.Context, in *createReturnRequest) (rep
 func returnOf(ex *httpkit.Exchange, id ship.ShipmentID, in *returnInput) (shipping.ReturnInput, error) {
 	caller := ex.Principal
 	items, invalid := in.items()
+
 	out := shipping.ReturnInput{
 		BuyInput: shipping.BuyInput{
 			Tenant:         caller.Tenant,
@@ -98,10 +99,12 @@ func returnOf(ex *httpkit.Exchange, id ship.ShipmentID, in *returnInput) (shippi
 		Items:    items,
 		BillOn:   in.BillOn,
 	}
+
 	if in.Parcel != nil {
 		parcel := in.Parcel.parcel()
 		out.Parcel = &parcel
 	}
+
 	out.Fingerprint = fingerprintOf(ex)
 	return out, ship.InvalidFields(invalid)
 }

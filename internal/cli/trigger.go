@@ -56,13 +56,16 @@ func (s *service) triggerCommand() *cobra.Command {
 		Args:      oneArgument,
 		ValidArgs: eventTypes(),
 	}
+
 	cmd.Flags().StringVar(&shipment, "shipment", "", "shipment to move (default: a new one)")
 	cmd.Flags().StringVar(&reason, "reason", "", "reason of an exception, such as address_not_found or damaged")
+
 	use(s, acts, cmd, func(r *request) (client.TrackingResult, error) {
 		status, known := triggers[r.args[0]]
 		if !known {
 			return client.TrackingResult{}, usage("there is no event %q; events are %s", r.args[0], strings.Join(eventTypes(), ", "))
 		}
+
 		id := shipment
 		if id == "" {
 			bought, err := r.CreateShipment(r, triggerOrder("Ada Lovelace"))
@@ -75,10 +78,12 @@ func (s *service) triggerCommand() *cobra.Command {
 				return r.Track(r, bought.TrackingNumber, bought.Carrier)
 			}
 		}
+
 		return r.Advance(r, id, status, reason)
 	}, func(w io.Writer, moved client.TrackingResult) {
 		fmt.Fprintf(w, "%s %s\t%s\n", moved.Carrier, moved.TrackingNumber, moved.Status)
 	})
+
 	cmd.AddCommand(s.triggerFaultCommand())
 	return cmd
 }

@@ -295,6 +295,7 @@ func (s *server) listRefunds(ctx context.Context, in *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+
 	filter := shipping.Filter{
 		States: []ship.State{ship.StateVoiding, ship.StateRefundPending, ship.StateVoided},
 		Page:   ship.Page{Limit: limit},
@@ -306,10 +307,12 @@ func (s *server) listRefunds(ctx context.Context, in *request) (answer, error) {
 		}
 		filter.Page.Before = id
 	}
+
 	list, more, err := s.Shipping.Shipments(ctx, in.tenant, filter)
 	if err != nil {
 		return answer{}, err
 	}
+
 	out := make([]refundObject, len(list))
 	for i, shipment := range list {
 		out[i] = refundOf(shipment)

@@ -98,6 +98,7 @@ func (s *server) scanForm(t ship.Tenant, manifest store.Manifest) *scanFormObjec
 		TrackingCodes: []string{},
 		Confirmation:  orNull(manifest.Number),
 	}
+
 	for _, label := range manifest.Order.Labels {
 		out.TrackingCodes = append(out.TrackingCodes, label.Numbers...)
 	}
@@ -105,6 +106,7 @@ func (s *server) scanForm(t ship.Tenant, manifest store.Manifest) *scanFormObjec
 		out.FormURL = new(s.BaseURL + "/v1/manifests/" + string(manifest.ID) + ".pdf")
 		out.FormFileType = new("application/pdf")
 	}
+
 	address := addressOf(values{})
 	origin := manifest.Order.Address
 	address.Name = orNull(origin.Name)
@@ -327,6 +329,7 @@ func pickupOf(t ship.Tenant, id ship.RawID, draft pickupDraft, booked *store.Pic
 		Address:          draft.Address,
 		CarrierAccounts:  []any{},
 	}
+
 	price := ship.Money{Currency: "USD"}
 	if booked != nil {
 		out.Status = pickupStatuses[booked.State]
@@ -338,6 +341,7 @@ func pickupOf(t ship.Tenant, id ship.RawID, draft pickupDraft, booked *store.Pic
 			out.Messages = append(out.Messages, messageObject{Carrier: theirCarrier(booked.Carrier), Type: "pickup_error", Message: booked.Message})
 		}
 	}
+
 	out.PickupRates = []pickupRate{{
 		head:     headOf(t, "PickupRate", prefixPickupRate, id),
 		Service:  pickupService,
