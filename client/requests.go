@@ -93,14 +93,15 @@ type ShipmentRequest struct {
 // ReturnRequest says how the parcels of a shipment come back. Its zero value
 // returns what was sent, by the account's routing rules.
 type ReturnRequest struct {
-	Parcel       *Parcel       `json:"parcel,omitempty"` // nil is the shipment's own
-	Items        []CustomsItem `json:"items,omitempty"`  // empty is the shipment's own declaration
-	Carrier      string        `json:"carrier,omitempty"`
-	Service      string        `json:"service,omitempty"`
-	ConnectionID string        `json:"connectionId,omitempty"`
-	MaxAmount    *Money        `json:"maxAmount,omitempty"`
-	BillOn       string        `json:"billOn,omitempty"` // "purchase", "scan"; needs Carrier
-	Again        bool          `json:"again,omitempty"`  // buy it even if the shipment has a return
+	Parcel       *Parcel           `json:"parcel,omitempty"` // nil is the shipment's own
+	Items        []CustomsItem     `json:"items,omitempty"`  // empty is the shipment's own declaration
+	Carrier      string            `json:"carrier,omitempty"`
+	Service      string            `json:"service,omitempty"`
+	ConnectionID string            `json:"connectionId,omitempty"`
+	MaxAmount    *Money            `json:"maxAmount,omitempty"`
+	BillOn       string            `json:"billOn,omitempty"`   // "purchase", "scan"; needs Carrier
+	Metadata     map[string]string `json:"metadata,omitempty"` // added to the shipment's own
+	Again        bool              `json:"again,omitempty"`    // buy it even if the shipment has a return
 }
 
 // ShippingOptions are extra services.

@@ -138,6 +138,9 @@ resource "kubernetes_secret" "waybill" {
 resource "helm_release" "waybill" {
   name  = "waybill"
   chart = "${path.module}/../helm/waybill"
+  # The copies become ready once the login waybill_serve exists, which is created
+  # after the database: waiting for them would fail the first apply.
+  wait = false
   values = [yamlencode({
     baseUrl        = var.base_url
     image          = { repository = var.image_repository }

@@ -202,6 +202,7 @@ func (c *Carrier) answer(operation string, in request) (any, error) {
 func saleOf(sold sale) map[string]any {
 	label := fmt.Sprintf("^XA^FO50,50^ADN,36,20^FDPigeon Post %s^FS^FO50,120^BCN,100^FD%s^FS^XZ", sold.To, sold.Number)
 	return map[string]any{
+		"reference":      sold.Reference,
 		"carrierRef":     sold.Number,
 		"trackingNumber": sold.Number,
 		"service":        sold.Service,

@@ -25,7 +25,7 @@ LIMIT = 4 << 20  # bytes of a request
 DESCRIPTION = {
     "protocol": 1,
     "title": "Pigeon Post",
-    "abilities": ["rates", "buy", "find", "void", "track"],
+    "abilities": ["rates", "buy", "find", "void", "track", "duties"],
     "fields": [
         {"name": "account_number", "title": "Account number", "required": True},
         {"name": "api_key", "title": "API key", "secret": True, "required": True},
@@ -122,6 +122,7 @@ def sale_of(entry):
     """A purchase as Waybill wants it: complete, or not at all."""
     label = "^XA^FO50,50^ADN,36,20^FDPigeon Post %s^FS^FO50,120^BCN,100^FD%s^FS^XZ" % (entry["to"], entry["number"])
     return {
+        "reference": entry["reference"],
         "carrierRef": entry["number"],
         "trackingNumber": entry["number"],
         "service": entry["service"],
@@ -168,6 +169,14 @@ class Plugin:
     def void(self, request):
         self.carrier.void(request["carrierRef"])
         return {"status": "voided"}
+
+    def duties(self, request):
+        charges = []
+        for i, item in enumerate(request["order"]["customs"]["items"]):
+            value = float(item["value"]["amount"]) * item["quantity"]
+            amount = {"amount": "%.2f" % (value * 0.05), "currency": item["value"]["currency"]}
+            charges.append({"type": "duty", "name": "Duty", "item": i, "amount": amount})
+        return {"charges": charges}
 
     def track(self, request):
         updates = []

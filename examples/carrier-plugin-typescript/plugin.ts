@@ -156,6 +156,7 @@ const money = (cents: number) => ({ amount: (cents / 100).toFixed(2), currency: 
 function saleOf(sale: Sale) {
   const label = `^XA^FO50,50^ADN,36,20^FDPigeon Post ${sale.to}^FS^FO50,120^BCN,100^FD${sale.number}^FS^XZ`;
   return {
+    reference: sale.reference,
     carrierRef: sale.number,
     trackingNumber: sale.number,
     service: sale.service,

@@ -98,6 +98,10 @@ func (d acme) Track(ctx context.Context, _ []string) ([]carrier.TrackingUpdate, 
 	return nil, d.call(ctx, "/track")
 }
 
+func (d acme) Rehearse(ctx context.Context, _ carrier.BuyOrder) error {
+	return d.call(ctx, "/rehearse")
+}
+
 func (d acme) CheckAddress(ctx context.Context, address ship.Address) (ship.AddressCheck, error) {
 	return ship.AddressCheck{Verdict: ship.AddressValid, Address: address}, d.call(ctx, "/address")
 }

@@ -33,9 +33,12 @@ type connections struct {
 	pushSecret func(ship.ConnectionID) string
 	oldSecrets func(ship.ConnectionID) []string // of pushes
 
-	lists  *otter.Cache[ship.Tenant, []*carrier.Carrier]
+	lists  *otter.Cache[ship.Tenant, *carrierList]
 	opened *otter.Cache[openedKey, *carrier.Carrier]
 }
+
+// carrierList is what is cached of a tenant.
+type carrierList struct{ carriers []*carrier.Carrier }
 
 // openedKey is a connection in one state of its credentials and of its carrier.
 type openedKey struct {
@@ -68,9 +71,9 @@ func newConnections(c Config) connections {
 		oldSecrets:    c.OldPushSecrets,
 		log:           cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 
-		lists: otter.Must(&otter.Options[ship.Tenant, []*carrier.Carrier]{
+		lists: otter.Must(&otter.Options[ship.Tenant, *carrierList]{
 			MaximumSize:      listsKept,
-			ExpiryCalculator: otter.ExpiryWriting[ship.Tenant, []*carrier.Carrier](listLife),
+			ExpiryCalculator: otter.ExpiryWriting[ship.Tenant, *carrierList](listLife),
 		}),
 		opened: otter.Must(&otter.Options[openedKey, *carrier.Carrier]{
 			MaximumSize:      openedKept,
@@ -100,10 +103,14 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carri
 	if len(s.specs) == 0 && s.plugins == nil {
 		return nil, nil
 	}
-	return s.lists.Get(ctx, t, otter.LoaderFunc[ship.Tenant, []*carrier.Carrier](s.loadCarriers))
+	list, err := s.lists.Get(ctx, t, otter.LoaderFunc[ship.Tenant, *carrierList](s.loadCarriers))
+	if err != nil {
+		return nil, err
+	}
+	return list.carriers, nil
 }
 
-func (s *Service) loadCarriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
+func (s *Service) loadCarriers(ctx context.Context, t ship.Tenant) (*carrierList, error) {
 	// Other callers wait for the same list, so the first one's cancellation
 	// must not fail them.
 	ctx = context.WithoutCancel(ctx)
@@ -125,7 +132,7 @@ func (s *Service) loadCarriers(ctx context.Context, t ship.Tenant) ([]*carrier.C
 		}
 		list = append(list, opened)
 	}
-	return list, nil
+	return &carrierList{list}, nil
 }
 
 // Carrier returns one connection of the tenant, opened, also one that was

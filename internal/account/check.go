@@ -45,9 +45,9 @@ func Failed(list []Finding) bool {
 const checkTimeout = 60 * time.Second
 
 // CheckConnection checks all that a connection needs to work, and says how to
-// fix what does not. It buys nothing: besides signing in, it asks for a price
-// and tracks a parcel that does not exist. The findings are stored with the
-// connection.
+// fix what does not. It buys nothing: besides signing in, it asks for a price, has
+// the carrier check a purchase that is not made, and tracks a parcel that does not
+// exist. The findings are stored with the connection.
 func (s *Service) CheckConnection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) ([]Finding, error) {
 	row, err := s.store.Connection(ctx, t, id)
 	if err != nil {
@@ -79,6 +79,10 @@ type checkup struct {
 	list    []Finding
 
 	credentials carrier.Credentials
+
+	// offer is a service that the carrier quoted for a sample parcel, and the
+	// parcel; the zero value if it quoted none.
+	offer carrier.BuyOrder
 
 	// refused is the subject of the credentials that the carrier does not
 	// accept; empty unless it is certain that it does not.
@@ -116,6 +120,9 @@ func (c *checkup) run(ctx context.Context) []Finding {
 	abilities := opened.Abilities()
 	if slices.Contains(abilities, "rates") && !c.judgePermission(opened, carrier.OpRates, "rates", "the account can request rates") {
 		c.tryRates(ctx, opened)
+	}
+	if slices.Contains(abilities, "rehearse") {
+		c.tryPurchase(ctx, opened)
 	}
 	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account can track parcels") {
 		c.tryTracking(ctx, opened)

@@ -39,7 +39,7 @@ func TestAHealthyConnectionPassesTheCheck(t *testing.T) {
 	b := newBench(t)
 	c := b.connect(t, true, "")
 	found := b.check(t, true, c.ID)
-	for _, subject := range []string{"credentials", "network", "clock", "token", "rates", "tracking", "addresses"} {
+	for _, subject := range []string{"credentials", "network", "clock", "token", "rates", "labels", "tracking", "addresses"} {
 		if found[subject].Level != account.LevelOK {
 			t.Errorf("%s: %+v", subject, found[subject])
 		}
@@ -66,12 +66,16 @@ func TestACheckSaysWhatIsWrong(t *testing.T) {
 		"the account is another's":       {true, func(b *bench) { b.live.number = "A2" }, "account", account.LevelFail, "ACCOUNT.NUMBER.MISMATCH", "compare it"},
 		"the account is told at sign-in": {true, func(b *bench) { b.live.refuse["/api/check"] = `{"code":"1","message":"Invalid Shipper Number"}` }, "account", account.LevelFail, "Shipper", "compare it"},
 		"rates are not allowed":          {true, func(b *bench) { b.live.refuse["/api/rates"] = "{}" }, "rates", account.LevelFail, "does not allow", "product for rates"},
-		"addresses are not allowed":      {true, func(b *bench) { b.live.refuse["/api/address"] = "{}" }, "addresses", account.LevelWarn, "does not allow", "product for addresses"},
-		"tracking is not allowed":        {true, func(b *bench) { b.live.refuse["/api/track"] = "{}" }, "tracking", account.LevelFail, "does not allow", "product for tracking"},
-		"our clock is behind":            {true, func(b *bench) { b.live.skew = 5 * time.Minute }, "clock", account.LevelWarn, " behind", "NTP"},
-		"our clock is ahead":             {true, func(b *bench) { b.live.skew = -2 * time.Minute }, "clock", account.LevelWarn, " ahead", "NTP"},
-		"nobody listens":                 {true, func(b *bench) { b.live.Close() }, "network", account.LevelFail, "no connection", "firewall"},
-		"the answer is cut off":          {true, func(b *bench) { b.live.Config.Handler = cut{} }, "network", account.LevelFail, "without a response", "proxy"},
+		"labels are not allowed":         {true, func(b *bench) { b.live.refuse["/api/rehearse"] = "{}" }, "labels", account.LevelFail, "does not allow", "product for labels"},
+		"the account may not buy": {true, func(b *bench) {
+			b.live.refuse["/api/rehearse"] = `{"code":"1","message":"The billing number is not yours"}`
+		}, "account", account.LevelFail, "billing number", "compare it"},
+		"addresses are not allowed": {true, func(b *bench) { b.live.refuse["/api/address"] = "{}" }, "addresses", account.LevelWarn, "does not allow", "product for addresses"},
+		"tracking is not allowed":   {true, func(b *bench) { b.live.refuse["/api/track"] = "{}" }, "tracking", account.LevelFail, "does not allow", "product for tracking"},
+		"our clock is behind":       {true, func(b *bench) { b.live.skew = 5 * time.Minute }, "clock", account.LevelWarn, " behind", "NTP"},
+		"our clock is ahead":        {true, func(b *bench) { b.live.skew = -2 * time.Minute }, "clock", account.LevelWarn, " ahead", "NTP"},
+		"nobody listens":            {true, func(b *bench) { b.live.Close() }, "network", account.LevelFail, "no connection", "firewall"},
+		"the answer is cut off":     {true, func(b *bench) { b.live.Config.Handler = cut{} }, "network", account.LevelFail, "without a response", "proxy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -152,8 +152,26 @@ func (s *Service) changedRow(ctx context.Context, in UpdateConnectionInput) (sto
 	if name := strings.TrimSpace(in.Name); name != "" {
 		row.Name = name
 	}
-	err = s.fill(ctx, &row, spec, trimCredentials(credentials))
-	return row, err
+	was := row.Hint
+	if err := s.fill(ctx, &row, spec, trimCredentials(credentials)); err != nil {
+		return row, err
+	}
+	if maps.Equal(was, row.Hint) {
+		return row, nil
+	}
+	return row, s.requireSettled(ctx, row)
+}
+
+// requireSettled returns an error while the outcome of a purchase with the connection
+// is not known. The carrier would be asked for it as another account, deny it, and
+// the label would be lost.
+func (s *Service) requireSettled(ctx context.Context, row store.Connection) error {
+	isOpen, err := s.store.HasOpenPurchases(ctx, row.Tenant, row.ID)
+	if err == nil && isOpen {
+		return ship.Errorf(ship.Conflict, "purchases with this connection are not settled yet, and the carrier is asked for them with its present account; "+
+			"change the secrets alone, wait until they are settled, or add another connection")
+	}
+	return err
 }
 
 func (s *Service) change(ctx context.Context, row store.Connection) (Connection, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -157,6 +158,49 @@ func TestCredentialsAreReplacedInPlace(t *testing.T) {
 	}
 	if list, err := b.Connections(t.Context(), b.tenant(false)); err != nil || list[0].Name != "New" || list[0].Fields["account_number"] != "A1" {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestTheAccountOfAConnectionStaysWhilePurchasesAreOpen: the carrier is asked for a
+// lost purchase with the connection, and another account would deny it.
+func TestTheAccountOfAConnectionStaysWhilePurchasesAreOpen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	st, err := store.Open(t.Context(), store.Options{URL: b.url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	tenant := b.tenant(true)
+	connection, other := b.connect(t, true, "Main"), b.connect(t, true, "Other")
+	update := func(id ship.ConnectionID, credentials carrier.Credentials) error {
+		_, err := b.UpdateConnection(t.Context(), account.UpdateConnectionInput{Tenant: tenant, ID: id, Credentials: credentials})
+		return err
+	}
+
+	shipment := storetest.Shipment(tenant, "1")
+	shipment.Purchase.Carrier = "acme"
+	shipment.Purchase.Connection = connection.ID
+	shipment.Purchase.Simulated = false
+	attempt := store.Attempt{Number: 1, Reference: "R1", Carrier: "acme", Connection: connection.ID, Service: "ground"}
+	if _, err := st.Intend(t.Context(), shipment, attempt, "", [32]byte{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := update(connection.ID, carrier.Credentials{"account_number": "A2"}); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("another account: %v", err)
+	}
+	if err := update(connection.ID, carrier.Credentials{"api_key": "canary-renewed-key"}); err != nil {
+		t.Errorf("another key of the same account: %v", err)
+	}
+	if err := update(other.ID, carrier.Credentials{"account_number": "A2"}); err != nil {
+		t.Errorf("another connection: %v", err)
+	}
+
+	if _, err := storetest.Conn(t, b.url).Exec(t.Context(), "UPDATE shipment_states SET state = 'failed'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := update(connection.ID, carrier.Credentials{"account_number": "A2"}); err != nil {
+		t.Errorf("once it is settled: %v", err)
 	}
 }
 

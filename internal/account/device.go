@@ -124,7 +124,7 @@ func (s *Service) Device(ctx context.Context, userCode string) (Device, error) {
 }
 
 func errNoDevice() error {
-	return ship.Errorf(ship.NotFound, "no terminal waits for this code: compare it with the one that your terminal shows, or run waybill login again")
+	return ship.Errorf(ship.NotFound, "no terminal is waiting for this code: compare it with the one that your terminal shows, or run \"waybill login\" again")
 }
 
 // deviceKey is what an approved terminal gets.
@@ -144,7 +144,7 @@ func (s *Service) ApproveDevice(ctx context.Context, userCode string, in NewKeyI
 		return err
 	}
 	if in.Livemode && !device.WantsLive {
-		return ship.Errorf(ship.Forbidden, "the terminal asked for test mode: run waybill login --live to sign in to live mode")
+		return ship.Errorf(ship.Forbidden, "the terminal asked for test mode: run \"waybill login --live\" to sign in to live mode")
 	}
 	if _, err := s.prepareKey(ctx, in); err != nil {
 		return err
@@ -233,16 +233,6 @@ func (s *Service) RedeemDevice(ctx context.Context, deviceCode string, from neti
 		return DevicePending, DeviceKey{}, nil
 	}
 
-	// Used up first: a crash after this costs the person another sign-in, and a
-	// second request never gets a second key.
-	person, err := s.store.UseDevice(ctx, hash, now)
-	if ship.KindOf(err) == ship.NotFound {
-		return DeviceDenied, DeviceKey{}, nil
-	}
-	if err != nil {
-		return "", DeviceKey{}, err
-	}
-
 	var grant deviceKey
 	if err := json.Unmarshal(row.Key, &grant); err != nil {
 		return "", DeviceKey{}, fmt.Errorf("key of a terminal: %w", err)
@@ -251,15 +241,7 @@ func (s *Service) RedeemDevice(ctx context.Context, deviceCode string, from neti
 	if err != nil {
 		return "", DeviceKey{}, err
 	}
-
-	audited := store.WithAudit(ctx, func(entry *store.AuditEntry) {
-		entry.Person = row.DecidedBy
-		entry.Who = person.Name + " <" + person.Email + ">"
-		entry.Addr = from
-		entry.Agent = agent
-		entry.Details["terminal"] = row.ClientName
-	})
-	key, made, err := s.NewKey(audited, NewKeyInput{
+	keyRow, err := s.prepareKey(ctx, NewKeyInput{
 		Account:   row.Approved.Account,
 		Livemode:  row.Approved.Livemode,
 		Name:      grant.Name,
@@ -269,5 +251,29 @@ func (s *Service) RedeemDevice(ctx context.Context, deviceCode string, from neti
 		KeyLimits: grant.KeyLimits,
 		Person:    row.DecidedBy,
 	})
-	return DeviceSignedIn, DeviceKey{Key: key, APIKey: made, Account: account}, err
+	if err != nil {
+		return "", DeviceKey{}, err
+	}
+	key := newKeyOf(&keyRow)
+
+	// The approval is used up in the transaction that adds the key: a second
+	// request never gets a second key, and a person who leaves the account at this
+	// moment leaves no key behind.
+	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		person, err := tx.UseDevice(ctx, hash, now)
+		if err != nil {
+			return err
+		}
+		return tx.AddKey(store.WithAudit(ctx, func(entry *store.AuditEntry) {
+			entry.Person = row.DecidedBy
+			entry.Who = person.Name + " <" + person.Email + ">"
+			entry.Addr = from
+			entry.Agent = agent
+			entry.Details["terminal"] = row.ClientName
+		}), keyRow)
+	})
+	if ship.KindOf(err) == ship.NotFound {
+		return DeviceDenied, DeviceKey{}, nil
+	}
+	return DeviceSignedIn, DeviceKey{Key: key, APIKey: newAPIKey(keyRow), Account: account}, err
 }

@@ -125,6 +125,53 @@ func TestATerminalGetsOneKeyOfThePersonWhoApprovedIt(t *testing.T) {
 	}
 }
 
+// TestWhoLeavesDuringASignInLeavesNoKey removes a member while their terminal asks for
+// its key.
+func TestWhoLeavesDuringASignInLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	b := newTerminals(t)
+	deviceCode, userCode := b.start(false)
+	if err := b.ApproveDevice(t.Context(), userCode, b.grant(false)); err != nil {
+		t.Fatal(err)
+	}
+
+	removal, err := storetest.Conn(t, b.url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		"DELETE FROM members",
+		"UPDATE api_keys SET revoked_at = now()",
+	} {
+		if _, err := removal.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	answered := make(chan account.DeviceState)
+	go func() {
+		state, _, err := b.RedeemDevice(t.Context(), deviceCode, netip.Addr{}, "test")
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- state
+	}()
+	select {
+	case state := <-answered:
+		t.Fatalf("the terminal did not wait for the removal: %s", state)
+	case <-time.After(500 * time.Millisecond):
+	}
+	if err := removal.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state := <-answered; state != account.DeviceDenied {
+		t.Errorf("approved by somebody who has just left: %s", state)
+	}
+	if keys, _ := b.Keys(t.Context(), b.owner); len(keys) != 0 {
+		t.Errorf("%d keys are left", len(keys))
+	}
+}
+
 func TestATerminalThatIsNotApprovedGetsNothing(t *testing.T) {
 	t.Parallel()
 	b := newTerminals(t)

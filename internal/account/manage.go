@@ -116,13 +116,19 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 		return "", APIKey{}, err
 	}
 
-	// Only the hash is stored: the database cannot give the key back.
-	shard := in.Account.Raw().Shard()
-	key := ship.NewKey(shard, in.Livemode)
+	key := newKeyOf(&row)
+	return key, newAPIKey(row), s.store.AddKey(ctx, row)
+}
+
+// newKeyOf makes the key of a row. Only the hash is stored: the database cannot give
+// the key back.
+func newKeyOf(row *store.KeyRow) ship.Key {
+	shard := row.Tenant.Account.Raw().Shard()
+	key := ship.NewKey(shard, row.Tenant.Livemode)
 	row.ID = ship.NewKeyID(shard, time.Now())
 	row.Hash = key.Hash()
 	row.Hint = key.Hint()
-	return key, newAPIKey(row), s.store.AddKey(ctx, row)
+	return key
 }
 
 // prepareKey validates what a new key is to be, and returns its row without the key.
@@ -161,6 +167,12 @@ func (s *Service) prepareKey(ctx context.Context, in NewKeyInput) (store.KeyRow,
 		Limits:    limits,
 		Person:    in.Person,
 	}, nil
+}
+
+// Check returns what is wrong with the limits for a key of the mode.
+func (l KeyLimits) Check(isLive bool, currency string) []ship.FieldError {
+	_, invalid := l.parse(isLive, currency)
+	return invalid
 }
 
 // parse reads the limits of a key, and returns what is wrong with them.

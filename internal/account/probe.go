@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -178,6 +179,7 @@ func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 		return
 	}
 
+	quoted := domestic
 	route := "within " + domestic.Origin.Country
 	list, err := opened.Rates(ctx, domestic)
 
@@ -185,6 +187,7 @@ func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 	// across its border.
 	if ship.KindOf(err) == ship.Invalid && !isAboutAccount(err) {
 		if offers, abroadErr := opened.Rates(ctx, abroad); abroadErr == nil || isAboutAccount(abroadErr) {
+			quoted = abroad
 			route = "from " + abroad.Origin.Country + " to " + abroad.Destination.Country
 			list = offers
 			err = abroadErr
@@ -194,6 +197,7 @@ func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 	switch kind := ship.KindOf(err); {
 	case err == nil:
 		c.add(passed("rates", fmt.Sprintf("%d services quoted for a parcel %s", len(list), route)))
+		c.offer = carrier.BuyOrder{Order: quoted, Service: list[0].Service, Selection: list[0].Selection}
 	case isAboutAccount(err):
 		c.add(failure("account", describeError(err), accountAdvice))
 	case kind == ship.Forbidden:
@@ -202,6 +206,36 @@ func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 		c.add(warning("rates", "a sample parcel was refused: "+describeError(err), "make sure that the account's origin is correct and served by the carrier"))
 	default:
 		c.add(warning("rates", describeError(err), "run the check again in a few minutes"))
+	}
+}
+
+// tryPurchase has the carrier check the purchase of a sample parcel, which is not
+// made: a carrier can quote prices to an account that may not buy, and some do not
+// quote at all.
+func (c *checkup) tryPurchase(ctx context.Context, opened *carrier.Carrier) {
+	request := c.offer
+	if request.Service == "" {
+		domestic, _, err := c.sampleOrders()
+		if err != nil || !opened.TakesFrom(domestic.Origin.Country) || slices.Contains(opened.Abilities(), "rates") {
+			return
+		}
+		request = carrier.BuyOrder{Order: domestic, Service: c.spec.Services[0].Code}
+	}
+	request.Reference = ship.Reference([]byte(rand.Text()), c.row.Tenant, "check", 1)
+
+	err := opened.Rehearse(ctx, request)
+	switch kind := ship.KindOf(err); {
+	case err == nil:
+		c.add(passed("labels", c.spec.Title+" would sell a label for a sample parcel; nothing was bought"))
+	case kind == ship.Unsupported: // the carrier's test environment cannot
+	case isAboutAccount(err):
+		c.add(failure("account", describeError(err), accountAdvice))
+	case kind == ship.Forbidden:
+		c.add(failure("labels", describeError(err), "the app in the carrier's developer portal lacks the product for labels: add it there"))
+	case kind == ship.Invalid:
+		c.add(warning("labels", "a sample parcel was refused: "+describeError(err), "make sure that the account's origin is correct and that the contract covers "+request.Service))
+	default:
+		c.add(warning("labels", describeError(err), "run the check again in a few minutes"))
 	}
 }
 
@@ -243,7 +277,7 @@ func (c *checkup) tryAddresses(ctx context.Context, opened *carrier.Carrier) {
 // Words of carriers' refusals that speak of the account number and not of the
 // parcel: always, and in what is not a lack of rights.
 var (
-	numberWords  = []string{"account number", "account.number", "accountnumber", "eps account", "shipper number", "shippernumber", "crid", "mailer id"}
+	numberWords  = []string{"account number", "billing number", "billingnumber", "account.number", "accountnumber", "eps account", "shipper number", "shippernumber", "crid", "mailer id"}
 	accountWords = append([]string{"account"}, numberWords...)
 )
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -274,16 +275,23 @@ func TestALiveBatchWithoutAKeyIsRecognized(t *testing.T) {
 	}
 }
 
-// TestABatchSurvivesDeathBetweenLines loses the answer of every third purchase,
-// as a process does that dies after it, and then the key is revoked.
+// TestABatchSurvivesDeathBetweenLines loses the answer of every third purchase, and
+// ends the work between lines, as a process does that dies. Then the key is revoked.
 func TestABatchSurvivesDeathBetweenLines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.idOf(send(b.handler, "POST", "/v1/batches", b.key, strings.Join(orderLines(60), "\n"), ndjson))
 	var n atomic.Int64
-	b.lose = func() bool { return n.Add(1)%3 == 0 }
+	ctx, die := context.WithCancel(t.Context())
+	b.lose = func() bool {
+		purchases := n.Add(1)
+		if purchases == 30 {
+			die()
+		}
+		return purchases%3 == 0
+	}
 	tenant := ship.Tenant{Account: b.owner}
-	if _, err := b.batch.Work(t.Context(), tenant, id); err == nil {
+	if _, err := b.batch.Work(ctx, tenant, id); err == nil {
 		t.Fatal("no answer was lost")
 	}
 	bought := b.count("SELECT count(*) FROM shipments")

@@ -44,6 +44,10 @@ func TestContractATerminalSignsInAsRFC8628Says(t *testing.T) {
 	if _, live := postForm(b.handler, "/oauth/device", "client_name", "x", "scope", "live"); !strings.HasSuffix(live["verification_uri"].(string), "/app/live/device") {
 		t.Errorf("live mode: %v", live)
 	}
+	const account = "acct_01KJMBQDHV00G2N6V3T9RZKXB4"
+	if _, chosen := postForm(b.handler, "/oauth/device?account="+account, "client_name", "x"); !strings.HasSuffix(chosen["verification_uri"].(string), "/app/"+account+"/test/device") {
+		t.Errorf("an account: %v", chosen)
+	}
 
 	for _, c := range []struct {
 		path, want string
@@ -55,6 +59,7 @@ func TestContractATerminalSignsInAsRFC8628Says(t *testing.T) {
 		{"/oauth/token", "unsupported_grant_type", []string{"grant_type", "password"}},
 		{"/oauth/token", "invalid_request", nil},
 		{"/oauth/device", "invalid_request", []string{"client_name", "a\x07b"}},
+		{"/oauth/device?account=../..", "invalid_request", []string{"client_name", "x"}},
 		{"/oauth/device", "invalid_request", []string{"client_name", strings.Repeat("x", 20<<10)}},
 	} {
 		if status, body := postForm(b.handler, c.path, c.pairs...); status != 400 || body["error"] != c.want {

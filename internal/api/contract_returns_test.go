@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,6 +61,40 @@ func TestContractAReturnIsAShipmentTheOtherWay(t *testing.T) {
 	old, _ := c.do(http.StatusCreated, "POST", path, `{}`, "Idempotency-Key: r")
 	if old["isReturn"] != nil || old["returnOf"] != nil || old["origin"] == nil {
 		t.Errorf("version 2 shows isReturn %v, returnOf %v", old["isReturn"], old["returnOf"])
+	}
+}
+
+// TestContractAReturnHasMetadataOfItsOwn adds to those of the shipment, but for what
+// says that an agent bought it.
+func TestContractAReturnHasMetadataOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+	bought := func(metadata string) string {
+		first, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", strings.Replace(specBody, "{", `{"metadata":`+metadata+`,`, 1))
+		return "/v1/shipments/" + first["id"].(string) + "/return"
+	}
+
+	for _, test := range []struct{ shipment, sent, want string }{
+		{`{"shop":"north","tier":"gold"}`, `{}`, `{"shop":"north","tier":"gold"}`},
+		{`{"shop":"north","tier":"gold"}`, `{"metadata":{"tier":"basic","reason":"too small"}}`, `{"reason":"too small","shop":"north","tier":"basic"}`},
+		{`{"shop":"north","via":"mcp","mcpClient":"Desk"}`, `{}`, `{"shop":"north"}`},
+		{`{"via":"mcp","mcpClient":"Desk"}`, `{"metadata":{"via":"mcp"}}`, `{"via":"mcp"}`},
+		{`{"via":"web shop"}`, `{}`, `{"via":"web shop"}`},
+	} {
+		back, _ := c.do(http.StatusCreated, "POST", bought(test.shipment), test.sent)
+		if got := text(t, back["metadata"]); got != test.want {
+			t.Errorf("%s returned with %s has the metadata %s, want %s", test.shipment, test.sent, got, test.want)
+		}
+	}
+
+	var many []string
+	for i := range 49 {
+		many = append(many, fmt.Sprintf(`"n%d":"x"`, i))
+	}
+	full := bought("{" + strings.Join(many, ",") + "}")
+	problem, _ := c.do(http.StatusUnprocessableEntity, "POST", full, `{"metadata":{"a":"1","b":"2"}}`)
+	if !strings.Contains(text(t, problem["errors"]), "/metadata") {
+		t.Errorf("51 pairs: %v", problem)
 	}
 }
 

@@ -59,13 +59,21 @@ type oauthError struct {
 }
 
 // startDevice handles POST /oauth/device: a terminal asks for a code that a person
-// approves in the dashboard. The mode is part of the scope: "live", or else test.
+// approves in the dashboard. The mode is part of the scope: "live", or else test. In an
+// installation with several databases, the query names the account: it leads to the
+// cell that has the person.
 func (s *server) startDevice(w http.ResponseWriter, r *http.Request) {
 	if err := s.devices.Admit(w.Header(), httpkit.ClientNetwork(r, s.TrustedProxies)); err != nil {
 		failOAuth(w, http.StatusTooManyRequests, "temporarily_unavailable", "too many terminals of this network begin to sign in: wait a moment")
 		return
 	}
 	if !s.readOAuthForm(w, r) {
+		return
+	}
+
+	chosen := r.URL.Query().Get("account")
+	if _, ok := ship.ParseAccountID(chosen); chosen != "" && !ok {
+		failOAuth(w, http.StatusBadRequest, "invalid_request", "account must be the id of an account, which begins with acct_")
 		return
 	}
 
@@ -84,9 +92,14 @@ func (s *server) startDevice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	page := s.BaseURL + "/app/test/device"
+	page := s.BaseURL + "/app"
+	if chosen != "" {
+		page += "/" + chosen
+	}
 	if live {
-		page = s.BaseURL + "/app/live/device"
+		page += "/live/device"
+	} else {
+		page += "/test/device"
 	}
 	writeOAuth(w, http.StatusOK, deviceAnswer{
 		DeviceCode:              code,

@@ -48,6 +48,12 @@ func TestPagesOfTheDocumentationCanBeCached(t *testing.T) {
 			t.Errorf("%s: %d", address, w.Code)
 		}
 	}
+
+	// Whoever follows an old link finds the other pages.
+	w := visit(handler, "/docs/moving-from-easypst")
+	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusNotFound || kind != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), "<h1>Page not found</h1>") || !strings.Contains(w.Body.String(), `href="/docs/guides"`) {
+		t.Errorf("a page that does not exist: %d %s\n%s", w.Code, kind, w.Body)
+	}
 }
 
 func TestTheDocumentationIsSearchedWithoutAScript(t *testing.T) {

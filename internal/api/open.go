@@ -66,10 +66,24 @@ func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {
 	}
 	page, ok := docs.site.Page(name)
 	if !ok {
-		httpkit.Fail(w, r, pathNotFound())
+		s.serveUnknownPage(w, r, docs.site)
 		return
 	}
 	serveFile(w, r, page, "public, max-age=300", policy)
+}
+
+// serveUnknownPage answers a reader who looks for a page of the documentation that
+// does not exist, for example by an old link: with a search for its name, and the way
+// to all other pages.
+func (s *server) serveUnknownPage(w http.ResponseWriter, r *http.Request, site *docsite.Site) {
+	page, err := site.FindMissing(r.PathValue("page"))
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+	reply{status: http.StatusNotFound, kind: "text/html; charset=utf-8", body: page}.
+		with("Content-Security-Policy", docsite.Policy).
+		write(w)
 }
 
 // serveDocsFile serves a file that pages of the documentation load. Its address

@@ -22,6 +22,7 @@ type returnInput struct {
 	ConnectionID string             `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
 	MaxAmount    *moneyInput        `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
 	BillOn       string             `json:"billOn,omitempty" enum:"purchase,scan" doc:"When the carrier must bill the return; requires carrier. By default, whenever the carrier does. A carrier that does not bill that way, or does not document when it bills, is refused."`
+	Metadata     metadataInput      `json:"metadata,omitempty" doc:"Custom key-value pairs of your own, which are added to those of the shipment; up to 50 together."`
 	Again        bool               `json:"again,omitempty" doc:"Buy the return even if the shipment already has one."`
 }
 
@@ -97,6 +98,7 @@ func returnOf(ex *httpkit.Exchange, id ship.ShipmentID, in *returnInput) (shippi
 		},
 		Shipment: id,
 		Items:    items,
+		Metadata: in.Metadata,
 		BillOn:   in.BillOn,
 	}
 

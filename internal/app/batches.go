@@ -25,7 +25,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 		Carriers: func(ctx context.Context, tenant ship.Tenant) (list []batch.Carrier, err error) {
 			connected, err := buying.Carriers(ctx, tenant)
 			for _, c := range connected {
-				one := batch.Carrier{Name: c.Name, Title: c.Title}
+				one := batch.Carrier{Name: c.Name, Title: c.Title, Origins: c.Origins}
 				for _, service := range c.Services {
 					one.Services = append(one.Services, batch.Offered{Code: service.Code, Name: service.Name})
 				}

@@ -81,9 +81,8 @@ func Route(ctx context.Context, cfg config.Config) error {
 	}
 	front.http.Handler = router
 
-	// A page of the dashboard stays open for updates, and a held request takes
-	// longer than the one behind it.
-	front.http.WriteTimeout = 0
+	// A held request takes longer than the one behind it. The router extends the time
+	// to write with each part of an answer.
 	front.http.ReadTimeout += routeSlack
 
 	following, stop := context.WithCancel(ctx)
@@ -122,12 +121,16 @@ func newRouter(ctx context.Context, cfg config.Config, directory *store.Store, l
 		return nil, nil, errors.New("the directory has no cells: add the first with \"waybill cell add\"; an installation with one database needs no router")
 	}
 
+	// A cell that has not begun to answer by then never will.
+	answered := cfg.HeaderTimeout + cfg.RequestTimeout + writeSlack
 	router := cell.NewRouter(cell.RouterConfig{
 		Places:         places,
 		Shards:         shards,
 		MaxBody:        cfg.MaxBodyBytes,
 		TrustedProxies: cfg.TrustedProxies,
 		IsHTTPS:        strings.HasPrefix(cfg.BaseURL, "https://"),
+		AnswerTimeout:  answered + routeSlack,
+		WriteTimeout:   answered,
 		Log:            log,
 	})
 	return router, places, nil

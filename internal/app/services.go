@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -340,8 +338,11 @@ func newSender(cfg config.Config, log *slog.Logger) *webhook.Sender {
 // clients or operators name may be sent to.
 func ownAddresses(cfg config.Config) (list []netip.AddrPort) {
 	hosts := []string{cfg.MetricsListen}
-	if database, err := url.Parse(cfg.DatabaseURL); err == nil {
-		hosts = append(hosts, net.JoinHostPort(database.Hostname(), cmp.Or(database.Port(), "5432")))
+	if database, err := pgx.ParseConfig(cfg.DatabaseURL); err == nil {
+		hosts = append(hosts, net.JoinHostPort(database.Host, strconv.Itoa(int(database.Port))))
+		for _, other := range database.Fallbacks { // a standby, which may be the primary by now
+			hosts = append(hosts, net.JoinHostPort(other.Host, strconv.Itoa(int(other.Port))))
+		}
 	}
 	for _, host := range hosts {
 		list = append(list, lookupAddresses(host)...)

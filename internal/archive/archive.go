@@ -6,6 +6,7 @@ package archive
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -17,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,13 +40,14 @@ func Of(dir, cell string) Archive { return Archive{Dir: filepath.Join(dir, cell)
 // A Manifest describes a file of the archive.
 type Manifest struct {
 	Table     string    `json:"table"`
-	Partition string    `json:"partition"`
+	Partition string    `json:"partition"` // with "-2" for the second file of one, and so on
 	From      time.Time `json:"from"`
 	To        time.Time `json:"to"`
 	Rows      int64     `json:"rows"`
 	Bytes     int64     `json:"bytes"`
 	SHA256    string    `json:"sha256"` // of the compressed file
 	WrittenAt time.Time `json:"writtenAt"`
+	Content   string    `json:"content,omitempty"` // of the partition, as store.Partition has it
 }
 
 // file returns the path of a partition's rows.
@@ -58,14 +61,48 @@ func (a Archive) manifest(table, partition string) string {
 }
 
 // Has reports whether the partition is in the archive as a whole. It compares the
-// size alone: the content was compared when it was written, and Verify does it again.
+// size of the file alone: its rows were compared when it was written, and Verify does
+// it again.
 func (a Archive) Has(p store.Partition) bool {
-	described, err := a.read(p.Table, p.Name)
-	if err != nil {
+	parts, err := a.parts(p)
+	return err == nil && len(parts) > 0 && a.isWhole(p, parts[len(parts)-1])
+}
+
+// isWhole reports whether the archive has all rows of the partition, with the last of
+// its files.
+func (a Archive) isWhole(p store.Partition, last Manifest) bool {
+	info, err := os.Stat(a.file(last.Table, last.Partition))
+	if err != nil || info.Size() != last.Bytes {
 		return false
 	}
-	info, err := os.Stat(a.file(p.Table, p.Name))
-	return err == nil && info.Size() == described.Bytes
+	if last.Content == "" && p.Content != "" {
+		// It was written before files had the content.
+		return strings.HasPrefix(p.Content, strconv.FormatInt(last.Rows, 10)+"/")
+	}
+	return last.Content == p.Content
+}
+
+// parts returns the descriptions of a partition's files. There is more than one if
+// further rows came with a shard that moved here.
+func (a Archive) parts(p store.Partition) (list []Manifest, err error) {
+	for {
+		described, err := a.read(p.Table, partName(p, len(list)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, described)
+	}
+}
+
+// partName is the name of a partition's file that has so many before it.
+func partName(p store.Partition, before int) string {
+	if before == 0 {
+		return p.Name
+	}
+	return fmt.Sprintf("%s-%d", p.Name, before+1)
 }
 
 func (a Archive) read(table, partition string) (m Manifest, err error) {
@@ -84,10 +121,24 @@ type Source interface {
 	ExportPartition(ctx context.Context, p store.Partition, fn func(line []byte) error) error
 }
 
-// Add writes a partition to the archive, unless it is there.
+// Add writes a partition to the archive, unless it is there. Rows that the archive has
+// already, of the same partition before it was dropped, are not written again.
 func (a Archive) Add(ctx context.Context, from Source, p store.Partition) (Manifest, error) {
-	if a.Has(p) {
-		return a.read(p.Table, p.Name)
+	parts, err := a.parts(p)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("archive %s: %w", p.Name, err)
+	}
+	if n := len(parts); n > 0 {
+		if a.isWhole(p, parts[n-1]) {
+			return parts[n-1], nil
+		}
+		if err := a.Verify(parts[n-1]); err != nil {
+			parts = parts[:n-1] // it was cut off, and is written again
+		}
+	}
+	archived, err := a.hashes(parts)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("archive %s: %w", p.Name, err)
 	}
 	if err := os.MkdirAll(filepath.Join(a.Dir, p.Table), 0o700); err != nil {
 		return Manifest{}, fmt.Errorf("archive: %w", err)
@@ -95,15 +146,16 @@ func (a Archive) Add(ctx context.Context, from Source, p store.Partition) (Manif
 
 	written := Manifest{
 		Table:     p.Table,
-		Partition: p.Name,
+		Partition: partName(p, len(parts)),
 		From:      p.Start,
 		To:        p.End,
 		WrittenAt: time.Now().UTC().Truncate(time.Second),
+		Content:   p.Content,
 	}
-	path := a.file(p.Table, p.Name)
-	err := replaceFile(path, func(out io.Writer) error {
+	path := a.file(p.Table, written.Partition)
+	err = replaceFile(path, func(out io.Writer) error {
 		var err error
-		written.Rows, err = compress(ctx, from, p, out)
+		written.Rows, err = compress(ctx, from, p, archived, out)
 		return err
 	})
 	if err != nil {
@@ -126,7 +178,7 @@ func (a Archive) Add(ctx context.Context, from Source, p store.Partition) (Manif
 	if err != nil {
 		return Manifest{}, fmt.Errorf("archive %s: %w", p.Name, err)
 	}
-	err = replaceFile(a.manifest(p.Table, p.Name), func(out io.Writer) error {
+	err = replaceFile(a.manifest(p.Table, written.Partition), func(out io.Writer) error {
 		_, err := out.Write(append(text, '\n'))
 		return err
 	})
@@ -136,11 +188,30 @@ func (a Archive) Add(ctx context.Context, from Source, p store.Partition) (Manif
 	return written, nil
 }
 
-// compress writes the rows of a partition, and returns how many there are.
-func compress(ctx context.Context, from Source, p store.Partition, out io.Writer) (rows int64, err error) {
+// hashes returns those of the rows of files, which compress leaves out.
+func (a Archive) hashes(parts []Manifest) (map[[sha256.Size]byte]bool, error) {
+	found := map[[sha256.Size]byte]bool{}
+	for _, part := range parts {
+		_, err := inspect(a.file(part.Table, part.Partition), func(line []byte) error {
+			found[sha256.Sum256(bytes.TrimSuffix(line, []byte("\n")))] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// compress writes the rows of a partition but those that are archived, and returns
+// how many it wrote.
+func compress(ctx context.Context, from Source, p store.Partition, archived map[[sha256.Size]byte]bool, out io.Writer) (rows int64, err error) {
 	packed := gzip.NewWriter(out)
 	lines := bufio.NewWriterSize(packed, 64<<10)
 	err = from.ExportPartition(ctx, p, func(line []byte) error {
+		if len(archived) > 0 && archived[sha256.Sum256(line)] {
+			return nil
+		}
 		rows++
 		if _, err := lines.Write(line); err != nil {
 			return err

@@ -63,6 +63,6 @@ func (w Worker) due(ctx context.Context) ([]store.Partition, error) {
 	if err != nil || open.Any() {
 		return list, err
 	}
-	years, err := year.Partitions()
+	years, err := w.Store.YearPartitions(ctx, year)
 	return append(list, years...), err
 }

@@ -33,6 +33,7 @@ type bench struct {
 	account  ship.Account
 	accounts *account.Service
 	lose     func(n int64) bool // the answer of the n-th purchase
+	fails    func(batch.Request) error
 	check    func(ctx context.Context, address ship.Address) (ship.AddressCheck, error)
 }
 
@@ -76,7 +77,7 @@ func (b *bench) begin() {
 		Carriers: func(ctx context.Context, t ship.Tenant) (list []batch.Carrier, err error) {
 			known, err := b.shipping.Carriers(ctx, t)
 			for _, c := range known {
-				one := batch.Carrier{Name: c.Name, Title: c.Title}
+				one := batch.Carrier{Name: c.Name, Title: c.Title, Origins: c.Origins}
 				for _, s := range c.Services {
 					one.Services = append(one.Services, batch.Offered{Code: s.Code, Name: s.Name})
 				}
@@ -94,6 +95,11 @@ func (b *bench) begin() {
 			return b.check(ctx, address)
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
+			if b.fails != nil {
+				if err := b.fails(r); err != nil {
+					return ship.Shipment{}, err
+				}
+			}
 			var limits ship.SpendingLimits
 			if r.APIKey != "" {
 				var err error

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 type Carrier struct {
 	Name     string // as the API calls it: "dhl_express"
 	Title    string
+	Origins  []string // the countries that it takes parcels from; none for all
 	Services []Offered
 }
 
@@ -63,19 +65,19 @@ func (r reader) request(cells []string) (Request, []Problem) {
 		OneParcel: request.OneParcel,
 		Now:       time.Now().UTC(),
 	})
-	request.Carrier, request.Service = line.carrierAndService(r.carriers)
+	request.Carrier, request.Service = line.carrierAndService(r.carriers, homeCountry(request.Order, r.account))
 	return request, line.problems
 }
 
 // carrierAndService reads which carrier and service the line names, by code or
 // by title; "" for what it leaves open. A service alone names its carrier too,
 // if only one has it.
-func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
+func (l *line) carrierAndService(carriers []Carrier, origin string) (carrier, service string) {
 	carrierWord := fold(l.values["carrier"])
 	serviceWord := fold(l.values["service"])
 
 	if carrierWord != "" {
-		carriers = matchingCarriers(carriers, carrierWord)
+		carriers = matchingCarriers(carriers, carrierWord, origin)
 		if len(carriers) != 1 {
 			l.add("carrier", "is not one of your carriers: enter the name of a connected carrier, or leave it empty to let the rules choose")
 			return "", ""
@@ -128,13 +130,15 @@ func (l *line) leaveFrom(order *ship.Order, locations []ship.Location) {
 }
 
 // matchingCarriers are the carriers of a folded word: by name or title, else
-// those whose title begins with it, as "DHL" is DHL Express.
-func matchingCarriers(carriers []Carrier, word string) (byPrefix []Carrier) {
+// those whose title begins with it and that take parcels from the origin, as "DHL" is
+// DHL Express outside Germany.
+func matchingCarriers(carriers []Carrier, word, origin string) (byPrefix []Carrier) {
 	for _, candidate := range carriers {
 		if fold(candidate.Name) == word || fold(candidate.Title) == word {
 			return []Carrier{candidate}
 		}
-		if len(word) >= 3 && strings.HasPrefix(fold(candidate.Title), word) {
+		takes := len(candidate.Origins) == 0 || slices.Contains(candidate.Origins, origin)
+		if takes && len(word) >= 3 && strings.HasPrefix(fold(candidate.Title), word) {
 			byPrefix = append(byPrefix, candidate)
 		}
 	}

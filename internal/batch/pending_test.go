@@ -2,6 +2,8 @@ package batch_test
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,17 +101,54 @@ func TestABatchIsForgottenInTime(t *testing.T) {
 func TestNoLineIsBegunThatItsJobCannotEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.upload(orders(3))
+	const lines = 24
+	id := b.upload(orders(lines))
 	b.work(id)
 	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	b.lose = func(int64) bool {
+		time.Sleep(1500 * time.Millisecond)
+		return false
+	}
+
+	// A job that has less time than the slowest line takes begins some all the same.
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if again, err := b.Work(short, b.tenant, id); err != nil || again == 0 || b.shipments() != 0 {
+	if again, err := b.Work(short, b.tenant, id); err != nil || again == 0 || b.shipments() == 0 || b.shipments() >= lines {
 		t.Errorf("%d shipments, again in %v, %v", b.shipments(), again, err)
 	}
 	long, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := b.Work(long, b.tenant, id); err != nil || b.shipments() != 3 {
+	if _, err := b.Work(long, b.tenant, id); err != nil || b.shipments() != lines {
 		t.Errorf("%d shipments, %v", b.shipments(), err)
+	}
+}
+
+// TestLinesDoNotWaitForThoseWithoutAnOutcome has the first lines, more than are read
+// at once, fail on our own side whenever they are bought.
+func TestLinesDoNotWaitForThoseWithoutAnOutcome(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const broken, lines = 30, 40
+	id := b.upload(orders(lines))
+	b.work(id)
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf", ""))
+	b.fails = func(r batch.Request) error {
+		if n, err := strconv.Atoi(r.Order.OrderID); err != nil || n <= 1000+broken {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	if again, err := b.Work(t.Context(), b.tenant, id); err == nil || again == 0 {
+		t.Errorf("again in %v, %v", again, err)
+	}
+	got, err := b.Batch(t.Context(), b.tenant, id)
+	b.must(err)
+	if got.Tally.Rows[batch.RowBought] != lines-broken || got.Tally.Rows[batch.RowBuying] != broken {
+		t.Errorf("after a turn: %+v", got.Tally.Rows)
+	}
+
+	b.fails = nil
+	if got := b.work(id); got.State != batch.Done || got.Tally.Rows[batch.RowBought] != lines || b.shipments() != lines {
+		t.Errorf("%s with %+v and %d shipments", got.State, got.Tally.Rows, b.shipments())
 	}
 }

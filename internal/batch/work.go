@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -45,29 +46,30 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 	}
 
 	until := time.Now().Add(turnTime)
-	for after := 0; time.Now().Before(until) && !isLate(ctx); {
+	isLate := job.Lateness(ctx, slowestRow)
+	var unknown error // of lines that stay as they are; those behind them do not wait for them
+	for after := 0; time.Now().Before(until) && !isLate(); {
 		rows, err := s.nextRows(ctx, batch, after)
 		if err != nil {
 			return 0, err
 		}
-		if len(rows) == 0 {
+		if len(rows) == 0 && unknown == nil {
 			return s.finish(ctx, t, id, after > 0)
 		}
+		if len(rows) == 0 {
+			break
+		}
 
-		if err := s.workOnRows(ctx, batch, reader, rows); err != nil {
+		failed, err := s.workOnRows(ctx, batch, reader, rows, isLate)
+		if err != nil {
 			return 0, err
 		}
+		unknown = errors.Join(unknown, failed)
 		for _, row := range rows {
 			after = max(after, row.Number)
 		}
 	}
-	return turnPause, nil
-}
-
-// isLate reports whether the job may be cut off before one more line is done.
-func isLate(ctx context.Context) bool {
-	end, limited := ctx.Deadline()
-	return limited && time.Until(end) < slowestRow
+	return turnPause, unknown
 }
 
 // nextRows returns the next lines of the batch to work on.
@@ -110,8 +112,9 @@ func (s *Service) finish(ctx context.Context, t ship.Tenant, id ship.BatchID, wo
 }
 
 // workOnRows rates or buys lines, some at once, and records the outcomes. Those
-// for which the time is too short stay as they are.
-func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, rows []store.BatchRow) error {
+// for which the time is too short stay as they are, and so do those whose outcome
+// is not known; unknown says why.
+func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, rows []store.BatchRow, isLate func() bool) (unknown, err error) {
 	changed := make([]store.ChangedRow, len(rows))
 	failures := make([]error, len(rows))
 
@@ -120,7 +123,7 @@ func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, ro
 	begun := 0
 	for i, row := range rows {
 		slots <- struct{}{}
-		if isLate(ctx) {
+		if isLate() {
 			break
 		}
 
@@ -144,8 +147,8 @@ func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, ro
 
 	// The outcomes are recorded even if the job was cancelled. A purchase that
 	// is not recorded here is found again under its key.
-	_, err := s.Store.SaveBatchRows(context.WithoutCancel(ctx), batch.Tenant, batch.ID, changed[:begun], from)
-	return errors.Join(append(failures, err)...)
+	_, err = s.Store.SaveBatchRows(context.WithoutCancel(ctx), batch.Tenant, batch.ID, changed[:begun], from)
+	return errors.Join(failures...), err
 }
 
 // rateRow asks for the line's rate.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/effect"
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -54,7 +55,9 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BulkActionID)
 // with those that are left; zero if there are none.
 func (s *Service) workOnWaiting(ctx context.Context, action store.BulkAction) (time.Duration, error) {
 	until := time.Now().Add(turnTime)
+	isLate := job.Lateness(ctx, slowestRow)
 	after := 0
+	var unknown error // of rows that stay as they are; those behind them do not wait for them
 	for {
 		limit := chunkSize
 		if action.Kind == Manifest {
@@ -67,19 +70,24 @@ func (s *Service) workOnWaiting(ctx context.Context, action store.BulkAction) (t
 		if len(rows) == 0 {
 			break
 		}
-		if time.Now().After(until) || isLate(ctx) {
-			return turnPause, nil
+		if time.Now().After(until) || isLate() {
+			return turnPause, unknown
 		}
 
+		var failed error
 		if action.Kind == Manifest {
-			err = s.closeManifests(ctx, action, rows)
+			failed, err = s.closeManifests(ctx, action, rows, isLate)
 		} else {
-			err = s.workOn(ctx, action, rows)
+			failed, err = s.workOn(ctx, action, rows, isLate)
 		}
 		if err != nil {
 			return 0, err
 		}
+		unknown = errors.Join(unknown, failed)
 		after = rows[len(rows)-1].Position
+	}
+	if unknown != nil {
+		return retryDelay, unknown
 	}
 
 	// What still waits after a turn has carriers that did not answer.
@@ -90,17 +98,12 @@ func (s *Service) workOnWaiting(ctx context.Context, action store.BulkAction) (t
 	return retryDelay, nil
 }
 
-// isLate reports whether the job may be cut off before one more row is done.
-func isLate(ctx context.Context) bool {
-	end, limited := ctx.Deadline()
-	return limited && time.Until(end) < slowestRow
-}
-
-// workOn voids labels or buys returns, some at once, and records the outcomes.
-func (s *Service) workOn(ctx context.Context, action store.BulkAction, rows []store.BulkRow) error {
+// workOn voids labels or buys returns, some at once, and records the outcomes. Rows
+// whose outcome is not known stay as they are; unknown says why.
+func (s *Service) workOn(ctx context.Context, action store.BulkAction, rows []store.BulkRow, isLate func() bool) (unknown, err error) {
 	account, err := s.Account(ctx, action.Tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	failures := make([]error, len(rows))
@@ -108,7 +111,7 @@ func (s *Service) workOn(ctx context.Context, action store.BulkAction, rows []st
 	slots := make(chan struct{}, concurrency)
 	for i := range rows {
 		slots <- struct{}{}
-		if isLate(ctx) {
+		if isLate() {
 			break // what is left stays as it is
 		}
 		group.Go(func() {
@@ -125,18 +128,21 @@ func (s *Service) workOn(ctx context.Context, action store.BulkAction, rows []st
 	// The outcomes are recorded even if the job was cancelled. One that is not is
 	// found again under its key.
 	err = s.Store.SaveBulkRows(context.WithoutCancel(ctx), action.Tenant, action.ID, rows)
-	return errors.Join(append(failures, err)...)
+	return errors.Join(failures...), err
 }
 
 // voidRow voids a label. Asking again after a crash is safe.
 func (s *Service) voidRow(ctx context.Context, action store.BulkAction, row *store.BulkRow) {
 	shipment, err := s.Void(ctx, action.Tenant, row.Shipment)
 	switch {
-	case err == nil && shipment.State == ship.StateVoiding:
+	case ship.CodeOf(err) == "void_refused":
+		fail(row, err)
+	case shipment.State == ship.StateVoiding:
+		// It is written down, whatever went wrong after that: a job finds out.
 		row.State = RowPending
 	case err == nil:
 		row.State = RowDone
-	case mayTryAgain(err) && row.Tries+1 < maxTries:
+	case (mayTryAgain(err) || isUnknown(err)) && row.Tries+1 < maxTries:
 		row.Tries++
 	default:
 		fail(row, err)
@@ -244,14 +250,16 @@ func fail(row *store.BulkRow, err error) {
 	}
 }
 
-// closeManifests hands the labels of rows over, one manifest for each key.
-func (s *Service) closeManifests(ctx context.Context, action store.BulkAction, rows []store.BulkRow) error {
+// closeManifests hands the labels of rows over, one manifest for each key. A group
+// whose outcome is not known stays as it is, and the others do not wait for it;
+// unknown says why.
+func (s *Service) closeManifests(ctx context.Context, action store.BulkAction, rows []store.BulkRow, isLate func() bool) (unknown, err error) {
 	account, err := s.Account(ctx, action.Tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	for len(rows) > 0 && !isLate(ctx) {
+	for len(rows) > 0 && !isLate() {
 		var group, others []store.BulkRow
 		for _, row := range rows {
 			if row.Key == rows[0].Key {
@@ -260,12 +268,10 @@ func (s *Service) closeManifests(ctx context.Context, action store.BulkAction, r
 				others = append(others, row)
 			}
 		}
-		if err := s.closeManifest(ctx, action, account, group); err != nil {
-			return err
-		}
+		unknown = errors.Join(unknown, s.closeManifest(ctx, action, account, group))
 		rows = others
 	}
-	return nil
+	return unknown, nil
 }
 
 // closeManifest hands the labels of a group over together and records the outcome.

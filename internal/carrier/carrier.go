@@ -162,8 +162,8 @@ func abilityOf[T any](c *Carrier, name string) (able T, ok bool) {
 	return able, ok
 }
 
-// Abilities lists what the carrier can do: "rates", "buy", "find", "void",
-// "track", "hear", "subscribe", "addresses", "pickups", "find_pickups",
+// Abilities lists what the carrier can do: "rates", "buy", "rehearse", "find",
+// "void", "track", "hear", "subscribe", "addresses", "pickups", "find_pickups",
 // "cancel_pickups", "manifests", "find_manifests", "documents", "find_documents",
 // "proof", "points", "duties".
 func (c *Carrier) Abilities() []string {
@@ -176,6 +176,7 @@ func (c *Carrier) Abilities() []string {
 
 	_, canRate := abilityOf[Rater](c, "rates")
 	_, canBuy := abilityOf[Buyer](c, "buy")
+	_, canRehearse := abilityOf[Rehearser](c, "rehearse")
 	_, canFind := abilityOf[Finder](c, "find")
 	_, canVoid := abilityOf[Voider](c, "void")
 	_, canTrack := abilityOf[Tracker](c, "track")
@@ -195,6 +196,7 @@ func (c *Carrier) Abilities() []string {
 
 	add("rates", canRate)
 	add("buy", canBuy)
+	add("rehearse", canRehearse)
 	add("find", canFind)
 	add("void", canVoid)
 	add("track", canTrack)
@@ -277,6 +279,22 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 	return purchase, nil
 }
 
+// Rehearse has the carrier check a purchase without making it; nil means that it
+// would sell the order.
+func (c *Carrier) Rehearse(ctx context.Context, request BuyOrder) (err error) {
+	rehearser, ok := abilityOf[Rehearser](c, "rehearse")
+	if !ok {
+		return c.errorf(ship.Unsupported, "%s cannot check a purchase without making it", c.spec.Title)
+	}
+	if err := c.checkService(&request.Order, request.Service); err != nil {
+		return err
+	}
+
+	ctx, done := c.begin(ctx, OpCheck, c.Deadlines.Rates)
+	defer func() { done(err) }()
+	return c.explainRead(rehearser.Rehearse(ctx, request))
+}
+
 // Find returns the purchase made under the reference of the request, or an
 // error of kind ship.NotFound if there is none. It has no label if the carrier
 // does not return labels again.
@@ -295,8 +313,9 @@ func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err 
 
 	// Where the carrier returns a label only once, the numbers alone prove the
 	// purchase.
-	isEnough := c.spec.LookupLacksLabel && purchase.TrackingNumber != "" && purchase.CarrierRef != ""
-	if !c.complete(&purchase, request) && !isEnough {
+	isComplete := c.complete(&purchase, request)
+	isEnough := c.spec.LookupLacksLabel && c.isNumbered(purchase)
+	if !isComplete && !isEnough {
 		return ship.Sale{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
 	}
 	return purchase, nil
@@ -417,7 +436,7 @@ func (c *Carrier) begin(ctx context.Context, op Operation, deadline time.Duratio
 }
 
 // complete fills in what the carrier need not repeat, and reports whether the
-// purchase can be printed, tracked and voided.
+// purchase can be recorded, printed, tracked and voided.
 func (c *Carrier) complete(purchase *ship.Sale, request BuyOrder) bool {
 	purchase.Carrier = c.spec.Name
 	if purchase.Service == "" {
@@ -427,7 +446,24 @@ func (c *Carrier) complete(purchase *ship.Sale, request BuyOrder) bool {
 		service, _ := c.spec.Service(purchase.Service)
 		purchase.ServiceName = service.Name
 	}
-	return purchase.TrackingNumber != "" && purchase.CarrierRef != "" && len(purchase.Label.Data) > 0
+
+	plainTexts(&purchase.Service, &purchase.ServiceName, &purchase.Label.Format)
+	purchase.Documents = plainDocuments(purchase.Documents)
+	for i, warning := range purchase.Warnings {
+		purchase.Warnings[i] = plain(warning)
+	}
+	return c.isNumbered(*purchase) && len(purchase.Label.Data) > 0
+}
+
+// isNumbered reports whether a purchase has the numbers by which it is tracked and
+// voided.
+func (c *Carrier) isNumbered(purchase ship.Sale) bool {
+	for _, number := range purchase.Pieces {
+		if !isNumber(number) {
+			return false
+		}
+	}
+	return isNumber(purchase.TrackingNumber) && purchase.CarrierRef != "" && plain(purchase.CarrierRef) == purchase.CarrierRef
 }
 
 // usableUpdates drops updates without a parcel, a code or a time: duplicates of

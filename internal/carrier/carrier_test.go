@@ -52,6 +52,8 @@ func (d *driver) Find(ctx context.Context, _ carrier.BuyOrder) (ship.Sale, error
 	return d.purchase, d.wait(ctx)
 }
 
+func (d *driver) Rehearse(ctx context.Context, _ carrier.BuyOrder) error { return d.wait(ctx) }
+
 func (d *driver) Void(ctx context.Context, _ ship.Purchase) (carrier.VoidResult, error) {
 	return d.void, d.wait(ctx)
 }
@@ -142,6 +144,9 @@ var operations = []struct {
 		_, err := c.Buy(ctx, carrier.BuyOrder{})
 		return err
 	}},
+	{"rehearse", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		return c.Rehearse(ctx, carrier.BuyOrder{})
+	}},
 	{"find", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
 		_, err := c.Find(ctx, carrier.BuyOrder{})
 		return err
@@ -210,7 +215,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 		t.Errorf("abilities %v", got)
 	}
 	want := []string{
-		"rates", "buy", "find", "void", "track", "hear", "subscribe", "addresses",
+		"rates", "buy", "rehearse", "find", "void", "track", "hear", "subscribe", "addresses",
 		"pickups", "find_pickups", "cancel_pickups", "manifests", "find_manifests", "documents", "find_documents",
 		"proof", "points", "duties",
 	}
@@ -221,7 +226,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 
 func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 	want := map[string]time.Duration{
-		"check": 10 * time.Second, "rates": 12 * time.Second, "buy": 45 * time.Second, "find": 15 * time.Second,
+		"check": 10 * time.Second, "rates": 12 * time.Second, "buy": 45 * time.Second, "rehearse": 12 * time.Second, "find": 15 * time.Second,
 		"void": 20 * time.Second, "track": 15 * time.Second, "address": 5 * time.Second,
 		"pickup": 30 * time.Second, "find pickup": 15 * time.Second, "cancel pickup": 20 * time.Second,
 		"manifest": 60 * time.Second, "find manifest": 15 * time.Second,

@@ -76,6 +76,7 @@ func (c *Carrier) UploadDocument(ctx context.Context, request DocumentRequest) (
 	if err != nil {
 		return ship.DocumentReceipt{}, c.explain(err, ship.Uncertain)
 	}
+	receipt.ID = plain(receipt.ID)
 	return receipt, nil
 }
 
@@ -93,5 +94,6 @@ func (c *Carrier) FindDocument(ctx context.Context, request DocumentRequest) (_ 
 	if err != nil {
 		return ship.DocumentReceipt{}, c.explain(err, ship.Unavailable)
 	}
+	receipt.ID = plain(receipt.ID)
 	return receipt, nil
 }

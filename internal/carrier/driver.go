@@ -63,6 +63,13 @@ type Buyer interface {
 	Buy(ctx context.Context, b BuyOrder) (ship.Sale, error)
 }
 
+// A Rehearser has the carrier check a purchase without making it.
+type Rehearser interface {
+	// Rehearse returns nil if the carrier would sell the order. A refusal is an
+	// error of kind ship.Invalid with the carrier's own words. Nothing is bought.
+	Rehearse(ctx context.Context, b BuyOrder) error
+}
+
 // A Finder can look a purchase up by our reference. A Buyer that is also a
 // Finder lets uncertain purchases settle without a human.
 type Finder interface {

@@ -44,8 +44,9 @@ func (c *Carrier) explain(err error, lost ship.Kind) error {
 	failure.Refusal.Message = c.redact(failure.Refusal.Message)
 	failure.Fields = slices.Clone(failure.Fields)
 	for i := range failure.Fields {
-		failure.Fields[i].Detail = c.redact(failure.Fields[i].Detail)
+		failure.Fields[i].Detail = plain(c.redact(failure.Fields[i].Detail))
 	}
+	plainTexts(&failure.Code, &failure.Message, &failure.Refusal.Code, &failure.Refusal.Message)
 	if failure.Err != nil {
 		if text := failure.Err.Error(); c.redact(text) != text {
 			failure.Err = errors.New(c.redact(text))

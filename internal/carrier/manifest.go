@@ -60,6 +60,7 @@ func (c *Carrier) CloseManifest(ctx context.Context, order ship.ManifestOrder) (
 	if err != nil {
 		return ship.ManifestClosing{}, c.explain(err, ship.Uncertain)
 	}
+	closing = storableClosing(closing)
 	if closing.Number == "" && len(closing.Documents) == 0 && !closing.Existed {
 		// The day may be closed, so this is not a plain failure.
 		return ship.ManifestClosing{}, c.errorf(ship.Uncertain, "%s sent neither a number nor a form", c.spec.Title)
@@ -81,5 +82,13 @@ func (c *Carrier) FindManifest(ctx context.Context, order ship.ManifestOrder) (_
 	if err != nil {
 		return ship.ManifestClosing{}, c.explain(err, ship.Unavailable)
 	}
-	return closing, nil
+	return storableClosing(closing), nil
+}
+
+// storableClosing returns what a carrier closed without what the database would
+// refuse.
+func storableClosing(closing ship.ManifestClosing) ship.ManifestClosing {
+	closing.Number = plain(closing.Number)
+	closing.Documents = plainDocuments(closing.Documents)
+	return closing
 }

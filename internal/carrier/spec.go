@@ -44,6 +44,9 @@ type Spec struct {
 	ReturnsBilledOn ReturnBilling
 	// Manifest says which labels a manifest covers.
 	Manifest ManifestScope
+	// ManifestAllDays says that a manifest of the day also covers the open labels of
+	// the days before.
+	ManifestAllDays bool
 	// Documents says which documents it takes after a purchase.
 	Documents        DocumentPolicy
 	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up

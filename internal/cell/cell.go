@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,13 +36,38 @@ type Source interface {
 type Map struct {
 	source  Source
 	log     *slog.Logger
-	current atomic.Pointer[store.CellMap]
+	current atomic.Pointer[places]
 
 	reading sync.Mutex
 	readAt  time.Time // when the last reading began
+	failure error     // of the last reading
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when a map is read
+}
+
+// places is a map of shards with what routers need for every request.
+type places struct {
+	*store.CellMap
+	addresses map[string]*url.URL // of cells, by name
+	oldest    *url.URL            // of the cell for requests without a shard
+}
+
+func placesOf(read *store.CellMap) (*places, error) {
+	found := &places{CellMap: read, addresses: map[string]*url.URL{}}
+	var oldest time.Time
+	for _, cell := range read.Cells {
+		address, err := url.Parse(cell.URL)
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", cell.Name, err)
+		}
+		found.addresses[cell.Name] = address
+		if found.oldest == nil || cell.AddedAt.Before(oldest) {
+			found.oldest = address
+			oldest = cell.AddedAt
+		}
+	}
+	return found, nil
 }
 
 // How the map follows its source. A notification comes within milliseconds; the
@@ -102,23 +128,32 @@ func (m *Map) watch(ctx context.Context, notified chan<- struct{}) {
 func (m *Map) Read(ctx context.Context) error { return m.readSince(ctx, time.Now()) }
 
 // readSince reads the map unless that has begun after the time already: many
-// requests can find at once that it is out of date.
+// requests can find at once that it is out of date, also while its source is down.
 func (m *Map) readSince(ctx context.Context, since time.Time) error {
 	m.reading.Lock()
 	defer m.reading.Unlock()
 	if m.readAt.After(since) {
-		return nil
+		return m.failure
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	m.readAt = time.Now()
+	m.failure = m.read(ctx)
+	return m.failure
+}
+
+// read reads the map. Others wait for it, so it does not end with one request.
+func (m *Map) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
-	began := time.Now()
 	read, err := m.source.CellMap(ctx)
 	if err != nil {
 		return fmt.Errorf("read the map of shards: %w", err)
 	}
-	m.readAt = began
-	m.current.Store(read)
+	current, err := placesOf(read)
+	if err != nil {
+		return err
+	}
+	m.current.Store(current)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,10 +197,17 @@ func Guard(next http.Handler, name string, places *Map, shards *Shards) http.Han
 	})
 }
 
+// outcomeUnknown is the code of a problem that a request without a key must not be
+// repeated after.
+const outcomeUnknown = "outcome_unknown"
+
 // refuse answers with a problem (RFC 9457).
 func refuse(w http.ResponseWriter, r *http.Request, status int, code, title, detail string) {
+	isRetryable := status != http.StatusBadRequest && (code != outcomeUnknown || isReplayable(r))
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Retry-After", "1")
+	if status != http.StatusBadRequest {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have disconnected
 		"type":      "about:blank",
@@ -175,20 +217,23 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, code, title, det
 		"instance":  r.URL.EscapedPath(),
 		"code":      code,
 		"source":    "service",
-		"retryable": true,
+		"retryable": isRetryable,
 	})
 }
 
 // Shards finds the shard of a request: in its API key, or else in the first id of
 // its path, which is an account's in the dashboard, a connection's in a carrier's
-// push, and a shipment's in a signed link.
+// push, and a shipment's in a signed link. A terminal that signs in names its account.
 type Shards struct {
 	// OfPage reads the shard from the token of a public tracking page. Tokens are
 	// encrypted, so it takes the installation's keys.
 	OfPage func(token string) (ship.Shard, bool)
 }
 
-const pagePath = "/track/"
+const (
+	pagePath   = "/track/"
+	signInPath = "/oauth/"
+)
 
 // Of returns the shard of a request, and whether it has one.
 func (s *Shards) Of(r *http.Request) (ship.Shard, bool) {
@@ -204,6 +249,9 @@ func (s *Shards) Of(r *http.Request) (ship.Shard, bool) {
 	if rest, ok := strings.CutPrefix(path, pagePath); ok {
 		token, _, _ := strings.Cut(rest, "/")
 		return s.OfPage(token)
+	}
+	if strings.HasPrefix(path, signInPath) {
+		return ship.ShardOfID(r.URL.Query().Get("account"))
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if shard, ok := ship.ShardOfID(part); ok {

@@ -21,13 +21,20 @@ import (
 type directory struct {
 	mu       sync.Mutex
 	places   store.CellMap
+	isDown   bool // it does not answer
 	follower *cell.Map
 	notify   []func()
 }
 
-func (d *directory) CellMap(context.Context) (*store.CellMap, error) {
+func (d *directory) CellMap(ctx context.Context) (*store.CellMap, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.isDown {
+		d.mu.Unlock()
+		<-ctx.Done()
+		d.mu.Lock()
+		return nil, ctx.Err()
+	}
 	return new(d.places), nil
 }
 
@@ -177,6 +184,31 @@ func TestRequestsWaitForAMove(t *testing.T) {
 	}
 }
 
+// TestADirectoryThatIsDownDelaysNobodyForLong has many requests find at once that the map
+// is out of date, while the directory does not answer.
+func TestADirectoryThatIsDownDelaysNobodyForLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put(w.own["one"], 5, store.ShardPlace{Cell: "two", Epoch: 1})
+	w.main.mu.Lock()
+	w.main.isDown = true
+	w.main.mu.Unlock()
+
+	began := time.Now()
+	var asking sync.WaitGroup
+	for range 12 {
+		asking.Go(func() {
+			if status, answer := w.ask(5, "a"); status != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", status, answer)
+			}
+		})
+	}
+	asking.Wait()
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 func TestTheShardOfARequest(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -185,7 +217,9 @@ func TestTheShardOfARequest(t *testing.T) {
 		"/app/" + account + "/live/shipments/" + string(ship.NewShipmentID(78, now)): 77,
 		"/in/" + string(ship.NewConnectionID(79, now)) + "/token":                    79,
 		"/v1/shipments/" + string(ship.NewShipmentID(4095, now)) + "/label":          4095,
-		"/track/page/return": 9,
+		"/track/page/return":               9,
+		"/oauth/device?account=" + account: 77,
+		"/oauth/token?account=" + account:  77,
 	} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		if got, ok := shards.Of(r); !ok || got != want {
@@ -198,7 +232,7 @@ func TestTheShardOfARequest(t *testing.T) {
 			t.Errorf("%s with a key of shard 3 is of shard %d, %t", path, got, ok)
 		}
 	}
-	for _, path := range []string{"/", "/app/login", "/v1/carriers", "/track/other", "/app/x/" + string(ship.NewPersonID(now))} {
+	for _, path := range []string{"/", "/app/login", "/v1/carriers", "/oauth/device", "/oauth/token?account=x", "/v1/carriers?account=" + account, "/track/other", "/app/x/" + string(ship.NewPersonID(now))} {
 		if got, ok := shards.Of(httptest.NewRequest(http.MethodGet, path, nil)); ok {
 			t.Errorf("%s is of shard %d", path, got)
 		}

@@ -235,26 +235,27 @@ func (m *Mover) set(ctx context.Context, move *store.Move, state store.MoveState
 
 // Purge deletes the rows that sources have kept for long enough, or of which
 // personal data was erased since; with now, those of all moves that have ended. It
-// returns how many moves it completed.
+// returns how many moves it completed. One that fails does not keep it from the others.
 func (m *Mover) Purge(ctx context.Context, now bool) (int, error) {
 	moves, err := m.Store.Moves(ctx, false)
 	if err != nil {
 		return 0, err
 	}
 	done := 0
+	var failures []error
 	for _, move := range moves {
 		if move.State != store.MovePurging {
 			continue
 		}
 		isDone, err := m.purge(ctx, &move, now || time.Now().After(*move.PurgeAfter))
 		if err != nil {
-			return done, fmt.Errorf("delete shard %d from %s: %w", move.Shard, move.Source, err)
+			failures = append(failures, fmt.Errorf("delete shard %d from %s: %w", move.Shard, move.Source, err))
 		}
 		if isDone {
 			done++
 		}
 	}
-	return done, nil
+	return done, errors.Join(failures...)
 }
 
 func (m *Mover) purge(ctx context.Context, move *store.Move, isDue bool) (isDone bool, err error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
@@ -15,10 +14,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 // RouterConfig are the settings of a Router.
@@ -28,6 +27,8 @@ type RouterConfig struct {
 	MaxBody        int64          // bytes of a body that are kept, to send it again
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is passed on
 	IsHTTPS        bool           // clients reach the router by https
+	AnswerTimeout  time.Duration  // until a cell has begun to answer; 0 for no limit
+	WriteTimeout   time.Duration  // until a client has taken a part of an answer; 0 for no limit
 	Log            *slog.Logger
 }
 
@@ -48,18 +49,11 @@ type Router struct {
 
 // NewRouter returns a router. The map must be run by the caller.
 func NewRouter(config RouterConfig) *Router {
-	router := &Router{
-		RouterConfig: config,
-		target: &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
-			MaxIdleConnsPerHost: 256,
-			IdleConnTimeout:     90 * time.Second,
-			DisableCompression:  true,
-		},
-	}
+	router := &Router{RouterConfig: config, target: newTransport(config.AnswerTimeout)}
 	router.proxy = &httputil.ReverseProxy{
 		Rewrite:      router.rewrite,
 		Transport:    router,
+		BufferPool:   &buffers{},
 		ErrorHandler: router.fail,
 		ErrorLog:     slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
 	}
@@ -83,6 +77,9 @@ func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if router.WriteTimeout > 0 {
+		w = &patientWriter{ResponseWriter: w, within: router.WriteTimeout}
+	}
 	about := &routed{}
 	about.shard, about.known = router.Shards.Of(r)
 	if !about.known {
@@ -92,10 +89,37 @@ func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if err := router.keepBody(r, about); err != nil {
-		return // the client hung up
+		refuse(w, r, http.StatusBadRequest, "malformed_json", "Malformed JSON", "the request body could not be read completely; send it again")
+		return
 	}
 	router.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), routedKey{}, about)))
 }
+
+// A patientWriter answers a client that must take each part of the answer in time. The
+// whole has no limit: a page of the dashboard stays open for updates.
+type patientWriter struct {
+	http.ResponseWriter
+	within time.Duration
+}
+
+func (p *patientWriter) extend() {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.within)) // a closed connection fails at the next write
+}
+
+// WriteHeader begins an answer.
+func (p *patientWriter) WriteHeader(status int) {
+	p.extend()
+	p.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of an answer.
+func (p *patientWriter) Write(part []byte) (int, error) {
+	p.extend()
+	return p.ResponseWriter.Write(part)
+}
+
+// Unwrap is for http.ResponseController.
+func (p *patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (router *Router) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/readyz" && len(router.Places.Cells()) == 0 {
@@ -116,7 +140,7 @@ func (router *Router) keepBody(r *http.Request, about *routed) error {
 		return nil
 	}
 
-	read, err := io.ReadAll(io.LimitReader(r.Body, router.MaxBody+1))
+	read, err := readAtMost(r.Body, r.ContentLength, router.MaxBody+1)
 	if err != nil {
 		return err
 	}
@@ -136,11 +160,40 @@ func (router *Router) keepBody(r *http.Request, about *routed) error {
 	return nil
 }
 
+// readAtMost reads a body up to a limit. Most are small and have a length; room for the
+// others grows as they arrive, so that an announced length alone takes no memory.
+func readAtMost(body io.Reader, length, most int64) ([]byte, error) {
+	if length < 0 || length > directBody {
+		return io.ReadAll(io.LimitReader(body, most))
+	}
+	read := make([]byte, length)
+	_, err := io.ReadFull(body, read)
+	return read, err
+}
+
+// buffers are what answers are copied with.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 16 << 10
+
+// Get returns a buffer.
+func (b *buffers) Get() []byte {
+	if kept, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return kept[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+// Put takes a buffer back.
+func (b *buffers) Put(used []byte) { b.pool.Put((*[bufferSize]byte)(used)) }
+
 // rewrite prepares a request for the cell: its own host stays, because the service
-// compares it with the origin of forms.
+// compares it with the origin of forms. So does its query, because the service refuses
+// parameters that the proxy would leave out.
 func (router *Router) rewrite(p *httputil.ProxyRequest) {
 	p.Out.URL.Scheme = "http" // RoundTrip sets the cell's
 	p.Out.URL.Host = p.In.Host
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
 
 	if address, err := netip.ParseAddrPort(p.In.RemoteAddr); err == nil {
 		from := address.Addr().Unmap()
@@ -164,8 +217,7 @@ var (
 // 421 or when a move has ended.
 func (router *Router) RoundTrip(r *http.Request) (*http.Response, error) {
 	about, _ := r.Context().Value(routedKey{}).(*routed)
-	timeout := time.NewTimer(holdFor)
-	defer timeout.Stop()
+	giveUp := time.Now().Add(holdFor)
 
 	for {
 		changed := router.Places.next()
@@ -180,6 +232,7 @@ func (router *Router) RoundTrip(r *http.Request) (*http.Response, error) {
 			if err != nil || response.StatusCode != http.StatusMisdirectedRequest || response.Header.Get(EpochHeader) == "" {
 				return response, err
 			}
+			_, _ = io.CopyN(io.Discard, response.Body, bufferSize) // the connection is used again
 			_ = response.Body.Close()
 			if !about.kept {
 				return nil, errMoving
@@ -197,7 +250,7 @@ func (router *Router) RoundTrip(r *http.Request) (*http.Response, error) {
 
 		select {
 		case <-changed:
-		case <-timeout.C:
+		case <-time.After(time.Until(giveUp)):
 			return nil, errMoving
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
@@ -218,32 +271,33 @@ func after(wait time.Duration) <-chan struct{} {
 // choose returns the address of the cell for a request, or that its shard moves. A
 // request without a shard goes to the oldest cell.
 func (router *Router) choose(about *routed) (target *url.URL, isMoving bool, err error) {
-	cells := router.Places.Cells()
-	if len(cells) == 0 {
+	places := router.Places.current.Load()
+	if places.oldest == nil {
 		return nil, false, errNoCell
 	}
-
-	chosen := slices.MinFunc(cells, func(a, b store.Cell) int { return a.AddedAt.Compare(b.AddedAt) })
-	if about.known {
-		place := router.Places.Place(about.shard)
-		if place.MovingTo != "" {
-			return nil, true, nil
-		}
-		i := slices.IndexFunc(cells, func(c store.Cell) bool { return c.Name == place.Cell })
-		if i < 0 {
-			return nil, false, fmt.Errorf("%w: shard %d is in %q", errNoCell, about.shard, place.Cell)
-		}
-		chosen = cells[i]
+	if !about.known {
+		return places.oldest, false, nil
 	}
-	target, err = url.Parse(chosen.URL)
-	return target, false, err
+
+	place := places.Shards[about.shard]
+	if place.MovingTo != "" {
+		return nil, true, nil
+	}
+	target = places.addresses[place.Cell]
+	if target == nil {
+		return nil, false, fmt.Errorf("%w: shard %d is in %q", errNoCell, about.shard, place.Cell)
+	}
+	return target, false, nil
 }
 
 // send sends a request to a cell.
 func (router *Router) send(r *http.Request, about *routed, target *url.URL) (*http.Response, error) {
-	out := r.Clone(r.Context())
-	out.URL.Scheme = target.Scheme
-	out.URL.Host = target.Host
+	address := *r.URL
+	address.Scheme = target.Scheme
+	address.Host = target.Host
+	out := new(http.Request)
+	*out = *r
+	out.URL = &address
 	if about.kept && len(about.body) > 0 {
 		out.Body = io.NopCloser(bytes.NewReader(about.body))
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(about.body)), nil }
@@ -251,11 +305,13 @@ func (router *Router) send(r *http.Request, about *routed, target *url.URL) (*ht
 	return router.target.RoundTrip(out)
 }
 
-// fail answers a request that no cell answered.
+// fail answers a request that no cell answered. If a cell may have got one that changes
+// something, the client must not take it for undone.
 func (router *Router) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // nobody waits
 	}
+	router.Log.WarnContext(r.Context(), "request was not routed", "error", err)
 
 	detail := "the cell of the account does not respond; send the request again"
 	switch {
@@ -263,8 +319,11 @@ func (router *Router) fail(w http.ResponseWriter, r *http.Request, err error) {
 		detail = errMoving.Error()
 	case errors.Is(err, errNoCell):
 		detail = errNoCell.Error()
+	case errors.Is(err, errSent) && !isSafe(r):
+		refuse(w, r, http.StatusServiceUnavailable, outcomeUnknown, "Outcome unknown",
+			"the cell of the account did not answer, and may have done what was asked: check, or send the request again with the same Idempotency-Key")
+		return
 	}
-	router.Log.WarnContext(r.Context(), "request was not routed", "error", err)
 	refuse(w, r, http.StatusServiceUnavailable, "service_unavailable", "Service unavailable", detail)
 }
 

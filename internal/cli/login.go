@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 type login struct {
 	*service
 	live      bool
+	account   string
 	withKey   bool
 	noBrowser bool
 }
@@ -33,7 +35,8 @@ func (s *service) loginCommand() *cobra.Command {
 		Use:   "login",
 		Short: "Sign this terminal in to a service",
 		Long: "Sign this terminal in to a service. A person approves the terminal in the dashboard and chooses what\n" +
-			"it may do; the terminal then has an API key of its own, which \"waybill logout\" ends.\n\n" +
+			"it may do; the terminal then has an API key of its own, which \"waybill logout\" ends, and so does\n" +
+			"signing in again under the same profile.\n\n" +
 			"The key is of test mode unless --live is given. It is stored under a profile, test or live unless\n" +
 			"--profile names another one, in a file that only this user can read.",
 		Example: "  waybill login --url https://ship.example.com\n" +
@@ -45,6 +48,7 @@ func (s *service) loginCommand() *cobra.Command {
 
 	flags := cmd.Flags()
 	flags.BoolVar(&l.live, "live", false, "ask for a key of live mode, whose labels cost money")
+	flags.StringVar(&l.account, "account", "", "account to sign in to, which an installation with several databases needs to know")
 	flags.BoolVar(&l.withKey, "with-key", false, "read an API key from standard input, instead of asking a person")
 	flags.BoolVar(&l.noBrowser, "no-browser", false, "print the address only, and do not open it in a browser")
 	return cmd
@@ -79,7 +83,8 @@ func (l *login) run(ctx context.Context) error {
 	// A live profile is used only when it is named: what is typed without thinking
 	// should not cost money.
 	name := cmp.Or(l.chosen.profile, lookupOr(l.cli, "WAYBILL_PROFILE"), signedIn.mode())
-	signedIn.Secret = known.Profiles[name].Secret
+	replaced := known.Profiles[name]
+	signedIn.Secret = replaced.Secret
 	known.Profiles[name] = signedIn
 	if known.Default == "" && !signedIn.isLive() {
 		known.Default = name
@@ -88,12 +93,27 @@ func (l *login) run(ctx context.Context) error {
 		return err
 	}
 
+	l.endReplaced(ctx, replaced, signedIn)
+
 	signedIn.name = name
 	fmt.Fprintf(l.Err, "Signed in to %s, %s mode.\n", signedIn.describe(), signedIn.mode())
 	if name != known.Default {
 		fmt.Fprintf(l.Err, "Use it with --profile %s.\n", name)
 	}
 	return nil
+}
+
+// endReplaced revokes the key that a sign-in has replaced, if an earlier sign-in made
+// it: nobody has it any more. The new key works even if that fails.
+func (l *login) endReplaced(ctx context.Context, replaced, by profile) {
+	if !replaced.SignedIn || replaced.Key == "" || replaced.Key == by.Key {
+		return
+	}
+	old := client.New(replaced.Key, client.Options{BaseURL: replaced.URL, UserAgent: "waybill-cli"})
+	if err := old.RevokeKey(ctx); err != nil {
+		fmt.Fprintf(l.Err, "The earlier key of this profile, %s, is not revoked; revoke it in the dashboard: %v\n",
+			cmp.Or(replaced.KeyName, "at "+replaced.URL), err)
+	}
 }
 
 // readKey reads a key from standard input.
@@ -130,6 +150,11 @@ func (l *login) askPerson(ctx context.Context, address string) (profile, error) 
 	}
 	if l.live {
 		flow.Scopes = []string{"live"}
+	}
+	if l.account != "" {
+		choice := "?" + url.Values{"account": {l.account}}.Encode()
+		flow.Endpoint.DeviceAuthURL += choice
+		flow.Endpoint.TokenURL += choice
 	}
 	starting, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -167,9 +167,26 @@ func TestATerminalSignsInThroughTheDashboard(t *testing.T) {
 		t.Errorf("the secrets of listen are %q and %q", one, two)
 	}
 
+	// Signing in again ends the key that it replaces, and the new one works.
+	first := regexp.MustCompile(`sk_test_\w+`).FindString(readText(t, filepath.Join(folder, "config.yaml")))
+	if said, err := s.login(t, approve); err != nil || strings.Contains(said, "not revoked") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	s.must(t, "whoami")
+	if keys := (shell{"DATABASE_URL": database}).must(t, "key", "list"); len(regexp.MustCompile(`laptop.*revoked`).FindAllString(keys, -1)) != 1 || strings.Contains(readText(t, filepath.Join(folder, "config.yaml")), first) {
+		t.Errorf("after signing in twice:\n%s", keys)
+	}
+
 	// A live profile is used only if it is named, and needs --live to act. It is at
 	// the service of the profile that is in use.
-	if said, err := s.login(t, approve, "--live"); err != nil || !strings.Contains(said, "Use it with --profile live") {
+	account := regexp.MustCompile(`acct_\w+`).FindString(s.must(t, "open", "keys"))
+	approveThere := func(page string) {
+		if !strings.Contains(page, "/app/"+account+"/live/device") {
+			t.Errorf("the page is %s, not one of the account", page)
+		}
+		approve(page)
+	}
+	if said, err := s.login(t, approveThere, "--live", "--account", account); err != nil || !strings.Contains(said, "Use it with --profile live") {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	if out := s.must(t, "profile", "list"); !regexp.MustCompile(`(?m)^live +live .*\ntest +test .* yes$`).MatchString(out) {

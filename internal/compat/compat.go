@@ -167,6 +167,13 @@ func (s *Service) purchase(ctx context.Context, t ship.Tenant, object Object) (s
 	return s.store.Shipment(ctx, t, record.Shipment)
 }
 
+// IsOpen reports whether the purchase of a shipment that has no label was begun and
+// has not ended: it may still be bought.
+func (s *Service) IsOpen(ctx context.Context, t ship.Tenant, object Object) (bool, error) {
+	shipment, err := s.purchase(ctx, t, object)
+	return shipment.ID != "" && shipment.State != ship.StateFailed, err
+}
+
 // withPurchase finds the purchase of a shipment whose request ended before it was
 // recorded here: the process died, or the carrier answered after the client got
 // the answer "in progress".

@@ -373,7 +373,8 @@ func (s *Site) newPage(name string, config Config) (*page, error) {
 
 // renderDocument fills the page from its document.
 func (s *Site) renderDocument(made *page, source string) error {
-	parsed, err := parse(source)
+	parsed := parse(source)
+	err := parsed.prepare(func(target string) (string, error) { return s.target(path.Dir(made.Source), target) })
 	if err != nil {
 		return err
 	}
@@ -385,27 +386,26 @@ func (s *Site) renderDocument(made *page, source string) error {
 		}
 		begin = len(written)
 	}
-	r := &renderer{
-		link: func(target string) (string, error) { return s.target(path.Dir(made.Source), target) },
-		section: func(next heading, written string) {
-			end(written)
-			current = next
-			switch {
-			case next.Level == 1 && made.Title == "":
-				made.Title = next.Text
-			case next.Level == 2:
-				made.Contents = append(made.Contents, next)
-			}
-		},
+	rendered, err := parsed.render(func(next heading, written string) {
+		end(written)
+		current = next
+		switch {
+		case next.Level == 1 && made.Title == "":
+			made.Title = next.Text
+		case next.Level == 2:
+			made.Contents = append(made.Contents, next)
+		}
+	})
+	if err != nil {
+		return err
 	}
-	r.render(parsed.blocks, false)
-	end(r.out.String())
+	end(rendered)
 
 	if made.Title == "" {
 		return fmt.Errorf("the document has no title")
 	}
-	made.Body = template.HTML(r.out.String()) // the renderer escapes all text
-	return r.err
+	made.Body = template.HTML(breakLongWords(rendered)) // goldmark escapes all text
+	return nil
 }
 
 var (

@@ -41,11 +41,10 @@ func (s *Site) renderErrors(made *page, groups []httpkit.ReferenceGroup) error {
 		made.Contents = append(made.Contents, heading{
 			Level: 2,
 			ID:    statusID(status.Status),
-			HTML:  template.HTMLEscapeString(statusText(status.Status)),
 			Text:  statusText(status.Status),
 		})
 	}
-	made.Contents = append(made.Contents, heading{Level: 2, ID: "fields", HTML: "Field codes", Text: "Field codes"})
+	made.Contents = append(made.Contents, heading{Level: 2, ID: "fields", Text: "Field codes"})
 
 	var out bytes.Buffer
 	err := pageTemplate.ExecuteTemplate(&out, "errors", shown)

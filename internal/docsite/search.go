@@ -350,28 +350,40 @@ func snippet(text string, words []string) template.HTML {
 
 // A results is what the page of a search shows.
 type results struct {
-	Query string
-	Found []Result
+	Heading string
+	Missing bool // the reader came to a page that does not exist
+	Query   string
+	Found   []Result
 }
 
 // Find returns the page with the results of a search.
 func (s *Site) Find(query string) ([]byte, error) {
-	query = strings.TrimSpace(cutQuery(strings.ToValidUTF8(query, "")))
-	shown := results{Query: query}
-	if query != "" {
-		shown.Found = s.index.find(query)
+	return s.find(results{Heading: "Search", Query: query})
+}
+
+// FindMissing returns the page for a reader who looks for a page that does not exist:
+// it says so, and has the results of a search for its name.
+func (s *Site) FindMissing(name string) ([]byte, error) {
+	words := strings.NewReplacer("-", " ", "_", " ").Replace(name)
+	return s.find(results{Heading: "Page not found", Missing: true, Query: words})
+}
+
+func (s *Site) find(shown results) ([]byte, error) {
+	shown.Query = strings.TrimSpace(cutQuery(strings.ToValidUTF8(shown.Query, "")))
+	if shown.Query != "" {
+		shown.Found = s.index.find(shown.Query)
 	}
 
 	var body strings.Builder
 	if err := pageTemplate.ExecuteTemplate(&body, "results", shown); err != nil {
 		return nil, err
 	}
-	title := "Search"
-	if query != "" {
-		title = "Search: " + query
+	title := shown.Heading
+	if shown.Query != "" {
+		title += ": " + shown.Query
 	}
 	return s.execute(view{
 		page:  &page{Name: Search, Title: title, Address: s.where.Page(Search), Body: template.HTML(body.String())}, // the template escapes all text
-		Query: query,
+		Query: shown.Query,
 	})
 }

@@ -91,7 +91,9 @@
     page.textContent = entry.Page;
     var text = root.document.createElement("p");
     text.textContent = snippet(entry.Text, query);
-    item.append(link, " ", page, text);
+    item.append(link, " ");
+    if (entry.Page !== entry.Title) item.append(page);
+    item.append(text);
     list.appendChild(item);
   });
 })(typeof window === "object" ? window : globalThis);

@@ -216,13 +216,23 @@ func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer
 // TakeBack answers a void of the number. done receives the result from the
 // ledger and builds the carrier's response body.
 func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string, done func(again, known bool) (status int, contentType string, body []byte)) {
+	s.takeBack(w, r, func() (again, known bool, err error) { return s.Ledger.Void(number) }, done)
+}
+
+// TakeBackPiece is TakeBack for one of the pieces of a sale, at a carrier that
+// voids each by itself.
+func (s *Server) TakeBackPiece(w http.ResponseWriter, r *http.Request, piece string, pieces []string, done func(again, known bool) (status int, contentType string, body []byte)) {
+	s.takeBack(w, r, func() (again, known bool, err error) { return s.Ledger.VoidPiece(piece, pieces) }, done)
+}
+
+func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, void func() (again, known bool, err error), done func(again, known bool) (status int, contentType string, body []byte)) {
 	fault := choose(s.Faults().Void, rand.Float64())
 	if fault == "refuse" {
 		s.Fail(w, http.StatusBadRequest)
 		return
 	}
 
-	again, known, err := s.Ledger.Void(number)
+	again, known, err := void()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

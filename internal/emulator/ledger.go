@@ -17,7 +17,7 @@ import (
 type Entry struct {
 	Line      int       `json:"line"`
 	At        time.Time `json:"at"`
-	Kind      string    `json:"kind"` // "sold", "voided", or one of those in day.go
+	Kind      string    `json:"kind"` // "sold", "voided", PieceVoided, or one of those in day.go
 	Number    string    `json:"number"`
 	Pieces    []string  `json:"pieces,omitempty"`    // tracking numbers, when there are several
 	ID        string    `json:"id,omitempty"`        // the carrier's own, if it is not the number
@@ -184,6 +184,52 @@ func (l *Ledger) Void(number string) (again, ok bool, err error) {
 		Currency:  sale.Currency,
 	})
 	return false, true, err
+}
+
+// PieceVoided is the kind of a line about one piece of a sale, which is its id.
+const PieceVoided = "piece_voided"
+
+// VoidPiece records once that a piece of a sale is voided, and with the last of
+// the pieces that the sale is. It reports false for a piece that was never sold.
+func (l *Ledger) VoidPiece(piece string, pieces []string) (again, ok bool, err error) {
+	l.mu.Lock()
+	sale, _, ok := l.sold(piece)
+	voided := l.voidedPieces()
+	if ok && !voided[piece] {
+		_, err = l.append(Entry{
+			Kind:      PieceVoided,
+			Number:    sale.Number,
+			ID:        piece,
+			Reference: sale.Reference,
+		})
+	}
+	l.mu.Unlock()
+	if !ok || voided[piece] || err != nil {
+		return voided[piece], ok, err
+	}
+
+	voided[piece] = true
+	if !slices.ContainsFunc(pieces, func(one string) bool { return !voided[one] }) {
+		_, _, err = l.Void(sale.Number)
+	}
+	return false, true, err
+}
+
+// VoidedPieces returns the pieces that were voided by themselves.
+func (l *Ledger) VoidedPieces() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.voidedPieces()
+}
+
+func (l *Ledger) voidedPieces() map[string]bool {
+	voided := map[string]bool{}
+	for _, entry := range l.entries {
+		if entry.Kind == PieceVoided {
+			voided[entry.ID] = true
+		}
+	}
+	return voided
 }
 
 // byReference returns the sales with a client's reference that are not voided.

@@ -5,7 +5,9 @@ package handover
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -340,7 +342,7 @@ func (s *Service) withExchanges(ctx context.Context, t ship.Tenant, id ship.RawI
 // client should wait. The run goes on then.
 func (s *Service) answerInTime(do func() effect.Verdict) (effect.Verdict, bool) {
 	ended := make(chan effect.Verdict, 1)
-	s.running.Go(func() { ended <- do() })
+	s.running.Go(func() { ended <- s.safely(do) })
 
 	timer := time.NewTimer(s.Waits.Answer)
 	defer timer.Stop()
@@ -350,6 +352,19 @@ func (s *Service) answerInTime(do func() effect.Verdict) (effect.Verdict, bool) 
 	case <-timer.C:
 		return effect.Verdict{Kind: effect.Waiting}, false
 	}
+}
+
+// safely makes a panic a failure of our own side: the run's goroutine is not one of
+// the HTTP server's, and must not end the process. A job goes on from what is written
+// down.
+func (s *Service) safely(do func() effect.Verdict) (verdict effect.Verdict) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.Log.Error("panic in a pickup or a manifest", "cause", cause, "stack", string(debug.Stack()))
+			verdict = effect.Verdict{Kind: effect.Broke, Err: fmt.Errorf("panic: %v", cause)}
+		}
+	}()
+	return do()
 }
 
 // FindOpen enqueues the job of every pickup, manifest and document that is still
@@ -380,8 +395,17 @@ func (s *Service) FindOpen(ctx context.Context) error {
 	for _, m := range manifests {
 		jobs = append(jobs, job.SettleManifest{Account: m.Tenant.Account, Livemode: m.Tenant.Livemode, Manifest: m.ID})
 	}
-	return around("find_open", func() error { return s.Store.EnqueueOnce(ctx, jobs) })
+
+	for some := range slices.Chunk(jobs, enqueuedAtOnce) {
+		if err := around("find_open", func() error { return s.Store.EnqueueOnce(ctx, some) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// enqueuedAtOnce is how many jobs one statement stores.
+const enqueuedAtOnce = 1000
 
 // outcome turns the verdict of a job's run into after how long it runs again.
 func (s *Service) outcome(v effect.Verdict) (time.Duration, error) {

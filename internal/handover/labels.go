@@ -52,6 +52,9 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 		if open, err = s.openLabels(ctx, in.Tenant, c, p.order.ShipDate); err != nil {
 			return p, err
 		}
+		if closesEachDay(c) {
+			open = slices.DeleteFunc(open, func(shipment ship.Shipment) bool { return shipment.Order.ShipDate != p.order.ShipDate })
+		}
 		chosen = open
 	}
 	if len(in.Shipments) > 0 {
@@ -72,6 +75,11 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 		return p, nothingToManifest(p.excluded)
 	}
 	return p, nil
+}
+
+// closesEachDay reports whether the labels of each day are on a manifest of their own.
+func closesEachDay(c *carrier.Carrier) bool {
+	return scopeOf(c) == store.ManifestDay && !c.Spec().ManifestAllDays
 }
 
 // openLabels returns the shipments of the carrier account that are to be handed
@@ -97,7 +105,7 @@ func (s *Service) openLabels(ctx context.Context, t ship.Tenant, c *carrier.Carr
 		page.Before = list[len(list)-1].ID.Raw()
 
 		list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
-			return !isSoldBy(shipment, c) || isHandedOver(shipment, c) || !isDue(shipment, c, day)
+			return !isSoldBy(shipment, c) || isHandedOver(shipment, c) || shipment.Order.ShipDate > day
 		})
 		manifested, err := s.Store.ManifestsOf(ctx, t, idsOf(list))
 		if err != nil {
@@ -122,21 +130,16 @@ func isHandedOver(shipment ship.Shipment, c *carrier.Carrier) bool {
 	return shipment.Progress.Status.Rank() > ship.LabelGenerated.Rank()
 }
 
-// isDue reports whether a label is one of the day's, or of a day before where the
-// carrier does not close days.
-func isDue(shipment ship.Shipment, c *carrier.Carrier, day ship.Date) bool {
-	if scopeOf(c) == store.ManifestDay {
-		return shipment.Order.ShipDate == day
-	}
-	return shipment.Order.ShipDate <= day
-}
-
 // trimmed is what a manifest needs of a shipment: there may be thousands.
 func trimmed(shipment ship.Shipment) ship.Shipment {
 	return ship.Shipment{
-		ID:     shipment.ID,
-		State:  shipment.State,
-		Order:  ship.Order{Origin: shipment.Order.Origin, Location: shipment.Order.Location},
+		ID:    shipment.ID,
+		State: shipment.State,
+		Order: ship.Order{
+			Origin:   shipment.Order.Origin,
+			Location: shipment.Order.Location,
+			ShipDate: shipment.Order.ShipDate,
+		},
 		Tenant: shipment.Tenant,
 		Purchase: ship.Purchase{
 			Service:        shipment.Purchase.Service,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/effect"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -259,6 +260,38 @@ func TestADayIsClosedAsAWhole(t *testing.T) {
 	}
 }
 
+// TestEachDayIsListedAndClosedByItself has labels of two days at a carrier that closes
+// days, as an American evening has, where UTC is already tomorrow.
+func TestEachDayIsListedAndClosedByItself(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	yesterday := ship.DateOf(time.Now().AddDate(0, 0, -1))
+	before := b.buyOn(b.tenant, "fedex", yesterday)
+	after := b.buy("fedex")
+
+	days := map[ship.Date][]ship.ShipmentID{}
+	groups, err := b.Waiting(t.Context(), b.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range groups {
+		days[group.Day] = group.Shipments
+	}
+	if len(groups) != 2 || !slices.Equal(days[yesterday], []ship.ShipmentID{before.ID}) {
+		t.Errorf("%+v", groups)
+	}
+
+	in := b.manifest("fedex")
+	in.ShipDate = yesterday
+	closed, err := b.CloseManifest(t.Context(), in)
+	if err != nil || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{before.ID}) {
+		t.Errorf("%v %v", Shipments(closed.Manifest), err)
+	}
+	if closed, err = b.CloseManifest(t.Context(), b.manifest("fedex")); err != nil || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{after.ID}) {
+		t.Errorf("%v %v", Shipments(closed.Manifest), err)
+	}
+}
+
 func TestAManifestSurvivesADeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"usps", "fedex"} {
@@ -322,8 +355,26 @@ func TestFindOpenEnqueuesWhatIsLeft(t *testing.T) {
 	if err != nil || len(manifests) != 1 {
 		t.Errorf("%v %v", manifests, err)
 	}
+
+	// Many whose carrier never answers are older, and do not hide it.
+	_, err = b.Store.System().Exec(t.Context(), `
+INSERT INTO pickups (account_id, livemode, id, carrier, place_hash, day, state, request, attempt_started_at)
+SELECT account_id, livemode, ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, carrier, decode(lpad(to_hex(n), 8, '0'), 'hex'), day, 'cancelling',
+  request, attempt_started_at
+FROM pickups, generate_series(1, 1500) n`)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.clock.pass(2 * DefaultWaits.Settle)
-	if err := b.FindOpen(t.Context()); err != nil {
-		t.Error(err)
+	for range 2 {
+		if err := b.FindOpen(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	var jobs, newest int
+	err = b.Store.System().QueryRow(t.Context(), `
+SELECT count(*), count(*) FILTER (WHERE args ->> 'pickup' = $1) FROM river_job WHERE kind = 'settle_pickup'`, string(pickups[0].ID)).Scan(&jobs, &newest)
+	if err != nil || jobs != 1501 || newest != 1 {
+		t.Errorf("%d jobs, %d of them for the newest pickup, %v", jobs, newest, err)
 	}
 }

@@ -184,6 +184,8 @@ func (s *Service) addShipments(ctx context.Context, in PickupInput, c *carrier.C
 		shipment, ok := byID[id]
 		pointer := "/shipmentIds/" + strconv.Itoa(i)
 		switch {
+		case slices.Contains(in.Shipments[:i], id):
+			continue // its parcels are counted
 		case !ok || shipment.Sequence == 0:
 			wrong = append(wrong, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is not a shipment of this account"})
 			continue

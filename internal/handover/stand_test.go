@@ -218,10 +218,16 @@ func (b *bench) buy(name string) ship.Shipment {
 
 func (b *bench) buyFor(tenant ship.Tenant, name string) ship.Shipment {
 	b.t.Helper()
+	return b.buyOn(tenant, name, ship.DateOf(time.Now()))
+}
+
+// buyOn buys a label with a ship date.
+func (b *bench) buyOn(tenant ship.Tenant, name string, day ship.Date) ship.Shipment {
+	b.t.Helper()
 	b.made++
 	shipment := storetest.Shipment(tenant, "order-"+strconv.Itoa(b.made))
 	shipment.Purchase.Carrier = name
-	shipment.Order.ShipDate = ship.DateOf(time.Now())
+	shipment.Order.ShipDate = day
 	shipment.Order.Origin = ship.DefaultOrigin(tenant, b.account)
 	bought := storetest.Bought(shipment, strings.ToUpper(name)+strconv.Itoa(b.made))
 	if _, err := b.Store.Create(b.t.Context(), bought); err != nil {

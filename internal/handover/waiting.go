@@ -15,12 +15,15 @@ import (
 // handed over yet.
 type Group struct {
 	Seller
-	Address      ship.Address
-	Location     ship.Location // that they leave from, as it is now; zero for an address of its own
-	Shipments    []ship.ShipmentID
-	Pieces       int
-	HasManifest  bool // the carrier closes manifests; otherwise a hand-over sheet is printed
-	CoversDay    bool // the carrier closes all labels of a day together, from whatever place
+	Address     ship.Address
+	Location    ship.Location // that they leave from, as it is now; zero for an address of its own
+	Shipments   []ship.ShipmentID
+	Pieces      int
+	HasManifest bool // the carrier closes manifests; otherwise a hand-over sheet is printed
+	CoversDay   bool // the carrier closes all labels of a day together, from whatever place
+	// Day is the ship date of the labels of a carrier that closes each day by
+	// itself; empty at others. What was shipped today in America is of two days of UTC in the evening.
+	Day          ship.Date
 	TakesPickups bool
 }
 
@@ -28,7 +31,7 @@ type Group struct {
 const searchesAtOnce = 4
 
 // Waiting lists what is labelled and not handed over, by carrier account and
-// place.
+// place, and by day where the carrier closes each day by itself.
 func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 	accounts, err := s.Accounts.List(ctx, t)
 	if err != nil {
@@ -103,6 +106,12 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 	at := map[string]int{}
 	for _, shipment := range open {
 		place := placeOf(shipment.Order.Origin)
+		var day ship.Date
+		if closesEachDay(c) {
+			day = shipment.Order.ShipDate
+			place += "\n" + string(day)
+		}
+
 		i, isKnown := at[place]
 		if !isKnown {
 			i = len(groups)
@@ -112,9 +121,11 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 				Address:      shipment.Order.Origin,
 				HasManifest:  c.ManifestScope() != carrier.NoManifest,
 				CoversDay:    scopeOf(c) == store.ManifestDay,
+				Day:          day,
 				TakesPickups: slices.Contains(c.Abilities(), "pickups"),
 			})
 		}
+
 		if groups[i].Location.ID == "" {
 			from := shipment.Order.Location
 			groups[i].Location = ship.Location{ID: from.ID, Name: from.Name}

@@ -2,7 +2,21 @@
 // commits with the row it belongs to.
 package job
 
-import "github.com/waybillhq/waybill/internal/ship"
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Lateness returns what reports whether a job may be cut off before one more step of
+// it is done, of which the slowest takes so long. A job that has little time begins
+// steps in the first half of it.
+func Lateness(ctx context.Context, slowest time.Duration) (isLate func() bool) {
+	end, isLimited := ctx.Deadline()
+	last := end.Add(-min(slowest, time.Until(end)/2))
+	return func() bool { return isLimited && time.Now().After(last) }
+}
 
 // SettlePurchase finds out what became of a purchase that was left open.
 type SettlePurchase struct {
@@ -24,7 +38,7 @@ type SettleVoid struct {
 // Kind names the job in the queue.
 func (SettleVoid) Kind() string { return "settle_void" }
 
-// SweepPurchases settles open purchases whose job was lost.
+// SweepPurchases enqueues the jobs of open purchases and voids whose job was lost.
 type SweepPurchases struct{}
 
 // Kind names the job in the queue.

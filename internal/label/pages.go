@@ -63,6 +63,31 @@ func Split(data []byte) ([][]byte, error) {
 	return pages, nil
 }
 
+// CountPages returns how many pages a carrier's label has, or how many labels a
+// printer makes of it; not ok if it cannot be read.
+func CountPages(format string, data []byte) (n int, ok bool) {
+	files, err := Split(data)
+	if err != nil {
+		return 0, false
+	}
+
+	for _, file := range files {
+		switch format {
+		case "pdf":
+			read, err := readPDF(file)
+			if err != nil {
+				return 0, false
+			}
+			n += len(read.pages)
+		case "zpl":
+			n += bytes.Count(file, []byte("^XA"))
+		default:
+			n++
+		}
+	}
+	return n, true
+}
+
 func cutLength(data []byte) (length uint32, rest []byte, ok bool) {
 	if len(data) < 4 {
 		return 0, data, false

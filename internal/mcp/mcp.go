@@ -18,7 +18,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -60,7 +63,8 @@ type server struct {
 	byName map[string]*tool
 	now    func() time.Time
 
-	protected http.Handler // the endpoint, closed to pages of other sites
+	protected http.Handler        // the endpoint, closed to pages of other sites
+	protocol  func() http.Handler // speaks the protocol; made for the first message
 }
 
 // Where the edge is, and where it describes itself (RFC 9728): the address of a
@@ -100,6 +104,7 @@ func newServer(c Config) *server {
 
 	s := &server{Config: c, now: time.Now}
 	s.protected = protect(s.serve)
+	s.protocol = sync.OnceValue(s.newProtocol)
 	s.tools = s.allTools()
 	s.byName = make(map[string]*tool, len(s.tools))
 	for _, t := range s.tools {
@@ -151,22 +156,17 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var in message
 	if ex.JSON == nil || ex.JSON.Node(0).Kind != httpkit.Object || json.Unmarshal(ex.Body, &in) != nil || in.Version != "2.0" {
-		writeMessage(w, http.StatusBadRequest, failure(nil, codeInvalidRequest, "the body must be one JSON-RPC 2.0 message", nil))
+		writeJSON(w, http.StatusBadRequest, failure(nil, jsonrpc.CodeInvalidRequest, "the body must be one JSON-RPC 2.0 message"))
 		return
 	}
 
-	answer, status := s.answer(r.Context(), &call{
+	c := &call{
 		server:  s,
-		message: in,
 		caller:  ex.Principal,
 		key:     key,
 		request: r,
-	})
-	if answer == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
 	}
-	writeMessage(w, status, answer)
+	c.answer(w, in)
 }
 
 // authenticate finds the caller and counts the request against the limit of its key.
@@ -242,7 +242,7 @@ func (s *server) describe(w http.ResponseWriter, r *http.Request) {
 		httpkit.Fail(w, r, ship.Coded(ship.Unsupported, "method_not_allowed", "the description is read with GET"))
 		return
 	}
-	writeMessage(w, http.StatusOK, description{
+	writeJSON(w, http.StatusOK, description{
 		Resource:      s.BaseURL + endpoint,
 		Name:          "Waybill",
 		Methods:       []string{"header"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/waybillhq/waybill/client"
 )
 
@@ -83,10 +85,11 @@ func checkAddress(ctx context.Context, c *call, in checkAddressIn) (checkAddress
 		Corrected:   []string{},
 		Next:        "Nothing was changed. Show a correction to the person before it is used.",
 	}
-	var text outside
 	for _, change := range check.Changes {
 		out.Corrected = append(out.Corrected, change.Pointer)
 	}
+
+	var text outside
 	fill := func(prefix string, a client.Address) {
 		text.set(prefix+"address1", a.Address1)
 		text.set(prefix+"address2", a.Address2)
@@ -117,9 +120,9 @@ type labelOut struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-func (l labelOut) links() []resourceLink {
+func (l labelOut) links() []sdk.Content {
 	types := map[string]string{"pdf": "application/pdf", "zpl": "application/zpl", "png": "image/png"}
-	return []resourceLink{{URI: l.URL, Name: "label." + l.Format, MIMEType: types[l.Format]}}
+	return []sdk.Content{&sdk.ResourceLink{URI: l.URL, Name: "label." + l.Format, MIMEType: types[l.Format]}}
 }
 
 // labelLinkLife is how long the link to a label works: time to print it.
@@ -174,6 +177,7 @@ func trackOf(found client.TrackingResult) trackOut {
 		Events:            []scanOut{},
 		More:              max(len(found.Events)-pageSize, 0),
 	}
+
 	var text outside
 	for _, event := range found.Events[:min(len(found.Events), pageSize)] {
 		out.Events = append(out.Events, scanOut{timeText(event.Timestamp), event.Status, event.Reason})
@@ -240,6 +244,7 @@ func closeDay(ctx context.Context, c *call, in closeDayIn) (closeDayOut, error) 
 	if made.Status != "closed" {
 		out.Next = "The carrier has not confirmed it. Do not close the day again; a person can look at it in the dashboard."
 	}
+
 	var text outside
 	text.add(made.Message)
 	for _, left := range made.Excluded {

@@ -248,9 +248,9 @@ func (c *call) prepared(ctx context.Context, order orderIn, rate client.Rate, wa
 
 // metadata marks what is bought here. The client's name is its own claim.
 func (c *call) metadata() map[string]string {
-	marks := map[string]string{"via": "mcp"}
+	marks := map[string]string{ship.MetadataVia: ship.ViaMCP}
 	if c.client != "" {
-		marks["mcpClient"] = c.client
+		marks[ship.MetadataMCPClient] = c.client
 	}
 	return marks
 }
@@ -390,7 +390,14 @@ func prepareReturn(ctx context.Context, c *call, in prepareReturnIn) (prepareOut
 		return prepareOut{}, err
 	}
 
-	token, err := c.seal(purchaseToken, pass{Target: sent.ID, Return: &client.ReturnRequest{Carrier: in.Carrier, MaxAmount: &in.MaxAmount}})
+	token, err := c.seal(purchaseToken, pass{
+		Target: sent.ID,
+		Return: &client.ReturnRequest{
+			Carrier:   in.Carrier,
+			MaxAmount: &in.MaxAmount,
+			Metadata:  c.metadata(),
+		},
+	})
 	if err != nil {
 		return prepareOut{}, err
 	}

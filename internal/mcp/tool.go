@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/waybillhq/waybill/client"
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -28,10 +30,10 @@ type tool struct {
 // hints say what a tool does, for clients that ask a person first. They enforce
 // nothing.
 type hints struct {
-	ReadOnly    bool `json:"readOnlyHint"`
-	Destructive bool `json:"destructiveHint"`
-	Idempotent  bool `json:"idempotentHint"`
-	OpenWorld   bool `json:"openWorldHint"` // a carrier is asked
+	ReadOnly    bool
+	Destructive bool
+	Idempotent  bool
+	OpenWorld   bool // a carrier is asked
 }
 
 // The kinds of tools.
@@ -46,7 +48,7 @@ var (
 // An outcome is the answer of a tool.
 type outcome struct {
 	value any
-	links []resourceLink
+	links []sdk.Content
 }
 
 // newTool makes a tool of a function. Its schemas follow from the types.
@@ -69,8 +71,9 @@ func newTool[In, Out any](name, title, about string, kind hints, run func(contex
 			if err != nil {
 				return outcome{}, err
 			}
+
 			result := outcome{value: out}
-			if linked, ok := any(out).(interface{ links() []resourceLink }); ok {
+			if linked, ok := any(out).(interface{ links() []sdk.Content }); ok {
 				result.links = linked.links()
 			}
 			return result, nil
@@ -78,24 +81,27 @@ func newTool[In, Out any](name, title, about string, kind hints, run func(contex
 	}
 }
 
-// shownTool is a tool as clients see it.
-type shownTool struct {
-	Name        string       `json:"name"`
-	Title       string       `json:"title"`
-	Description string       `json:"description"`
-	Input       *huma.Schema `json:"inputSchema"`
-	Output      *huma.Schema `json:"outputSchema"`
-	Annotations annotations  `json:"annotations"`
+// shown returns the tool as clients see it.
+func (t *tool) shown() *sdk.Tool {
+	return &sdk.Tool{
+		Name:         t.name,
+		Title:        t.title,
+		Description:  t.about,
+		InputSchema:  t.input.root,
+		OutputSchema: t.output.root,
+		Annotations: &sdk.ToolAnnotations{
+			Title:           t.title,
+			ReadOnlyHint:    t.hints.ReadOnly,
+			DestructiveHint: &t.hints.Destructive,
+			IdempotentHint:  t.hints.Idempotent,
+			OpenWorldHint:   &t.hints.OpenWorld,
+		},
+	}
 }
 
-type annotations struct {
-	Title string `json:"title"`
-	hints
-}
-
-// may reports whether the caller's key has all scopes of the tool.
-func (c *call) may(t *tool) bool {
-	for _, scope := range t.scopes {
+// may reports whether the caller's key has all of the scopes.
+func (c *call) may(scopes []string) bool {
+	for _, scope := range scopes {
 		if !c.caller.Can(scope) {
 			return false
 		}
@@ -104,11 +110,11 @@ func (c *call) may(t *tool) bool {
 }
 
 // listTools returns the tools that the key can use, always in the same order.
-func (c *call) listTools() []shownTool {
-	list := make([]shownTool, 0, len(c.tools))
+func (c *call) listTools() []*sdk.Tool {
+	list := make([]*sdk.Tool, 0, len(c.tools))
 	for _, t := range c.tools {
-		if c.may(t) {
-			list = append(list, shownTool{t.name, t.title, t.about, t.input.root, t.output.root, annotations{t.title, t.hints}})
+		if c.may(t.scopes) {
+			list = append(list, t.shown())
 		}
 	}
 	return list
@@ -116,47 +122,21 @@ func (c *call) listTools() []shownTool {
 
 // callTool runs a tool. What it could not do is an answer too, marked as an error,
 // which the model reads.
-func (c *call) callTool(ctx context.Context, in params) (map[string]any, *protocolError) {
-	t, ok := c.byName[in.Name]
-	if !ok || !c.may(t) {
-		return nil, &protocolError{Code: codeInvalidParams, Message: "there is no such tool for this key"}
-	}
-
-	done, err := t.run(ctx, c, in.Arguments)
+func (c *call) callTool(t *tool, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	done, err := t.run(c.request.Context(), c, arguments)
 	if err != nil {
 		text, _ := json.Marshal(c.explain(err)) // strings always encode
-		return complete(map[string]any{
-			"content": []any{textContent{"text", string(text)}},
-			"isError": true,
-		}, false), nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}, IsError: true}, nil
 	}
 
 	text, err := json.Marshal(done.value)
 	if err != nil {
-		return nil, &protocolError{Code: codeInternal, Message: "the answer could not be encoded"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer could not be encoded"}
 	}
-	content := []any{textContent{"text", string(text)}}
-	for _, link := range done.links {
-		link.Type = "resource_link"
-		content = append(content, link)
-	}
-	return complete(map[string]any{
-		"content":           content,
-		"structuredContent": json.RawMessage(text),
-	}, false), nil
-}
-
-type textContent struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-// A resourceLink is an address in an answer that the client may open.
-type resourceLink struct {
-	Type     string `json:"type"`
-	URI      string `json:"uri"`
-	Name     string `json:"name"`
-	MIMEType string `json:"mimeType,omitempty"`
+	return &sdk.CallToolResult{
+		Content:           append([]sdk.Content{&sdk.TextContent{Text: string(text)}}, done.links...),
+		StructuredContent: json.RawMessage(text),
+	}, nil
 }
 
 // A toolError is why a tool did nothing, and what to do next.
@@ -214,7 +194,7 @@ func (c *call) explain(err error) *toolError {
 			text.add(field.Pointer + ": " + field.Detail)
 			continue
 		}
-		out.Fields = append(out.Fields, fieldError{field.Pointer + field.Parameter, field.Detail, field.Suggestion})
+		out.Fields = append(out.Fields, fieldError{field.Pointer + field.Parameter, clean(field.Detail, maxLine), clean(field.Suggestion, maxField)})
 	}
 	out.Outside = text.shown()
 	return out
@@ -267,6 +247,7 @@ func inline(registry huma.Registry, in *huma.Schema) *huma.Schema {
 		}
 		in = &copied
 	}
+
 	out := *in
 	out.Items = inline(registry, in.Items)
 	if in.Properties != nil {
@@ -278,6 +259,7 @@ func inline(registry huma.Registry, in *huma.Schema) *huma.Schema {
 	if further, ok := in.AdditionalProperties.(*huma.Schema); ok {
 		out.AdditionalProperties = inline(registry, further)
 	}
+
 	out.Nullable = out.Nullable && out.Type != huma.TypeArray // lists are never null here
 	out.PrecomputeMessages()
 	return &out

@@ -66,3 +66,27 @@ func (s *Service) clearAttempt(ctx context.Context, key [32]byte, from netip.Add
 	}
 	return s.store.EaseThrottle(ctx, addressKey(from))
 }
+
+// TryDeviceCode looks for the terminal that shows a code. Codes that no terminal
+// shows count as failures of the person and their address: a code lives for minutes,
+// so somebody who may try many finds one of another person.
+func (s *Service) TryDeviceCode(ctx context.Context, a Actor, look func() error) error {
+	key := throttleKey("device code", string(a.Person.ID))
+	if _, err := s.countAttempt(ctx, key, a.From.Addr); err != nil {
+		return err
+	}
+	err := look()
+	if ship.KindOf(err) == ship.NotFound {
+		return err
+	}
+
+	// Only this attempt is taken back: with a code of their own, somebody could
+	// otherwise start anew whenever they want.
+	if eased := s.store.EaseThrottle(ctx, key); eased != nil {
+		return eased
+	}
+	if eased := s.store.EaseThrottle(ctx, addressKey(a.From.Addr)); eased != nil {
+		return eased
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,7 +80,8 @@ func pythonCommand(_ *testing.T, file string) []string {
 	return []string{"python3", file}
 }
 
-// nodeCommand needs a Node.js that runs TypeScript.
+// nodeCommand runs TypeScript as it is with a Node.js that can. Others run what
+// esbuild makes of it, which test/verify brings.
 func nodeCommand(t *testing.T, file string) []string {
 	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
 	if err != nil {
@@ -88,10 +90,29 @@ func nodeCommand(t *testing.T, file string) []string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	version, _ := strconv.Atoi(major)
-	if part, _ := strconv.Atoi(minor); version < 22 || version == 22 && part < 6 {
-		return nil
+	part, _ := strconv.Atoi(minor)
+
+	switch {
+	case version > 22 || version == 22 && part >= 6:
+		return []string{"node", "--experimental-strip-types", file}
+	case version < 20:
+		t.Skipf("Node.js %d.%d is too old; the plug-in needs 20", version, part)
 	}
-	return []string{"node", "--experimental-strip-types", file}
+
+	esbuild := filepath.Join("..", "..", "test", "verify", "node_modules", ".bin", "esbuild")
+	if _, err := os.Stat(esbuild); err != nil {
+		missing := fmt.Sprintf("Node.js %d.%d does not run TypeScript, and esbuild is not installed: npm ci --prefix test/verify", version, part)
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	program := filepath.Join(t.TempDir(), "plugin.mjs")
+	strip := exec.CommandContext(t.Context(), esbuild, file, "--platform=node", "--format=esm", "--target=node20", "--outfile="+program, "--log-level=warning")
+	if out, err := strip.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return []string{"node", program}
 }
 
 // start runs a plug-in on a free port and returns its address.

@@ -43,6 +43,7 @@ type pigeon struct {
 	pickups   map[string]string // confirmations by reference
 	places    map[string]string // confirmations by place and day
 	manifests map[string]string // numbers by tracking number
+	papers    map[string]string // numbers of documents by reference and content
 	count     int
 }
 
@@ -61,6 +62,7 @@ func startPigeon(t *testing.T, h habits) (*httptest.Server, *pigeon) {
 		pickups:   map[string]string{},
 		places:    map[string]string{},
 		manifests: map[string]string{},
+		papers:    map[string]string{},
 	}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
@@ -87,7 +89,7 @@ type members = map[string]any
 func (p *pigeon) description() members {
 	abilities := []string{
 		"rates", "buy", "void", "track", "push", "addresses", "pickups", "find_pickups",
-		"cancel_pickups", "manifests", "find_manifests", "points", "proof", "returns",
+		"cancel_pickups", "manifests", "find_manifests", "points", "proof", "returns", "duties", "documents", "find_documents",
 	}
 	if !p.cannotFind {
 		abilities = append(abilities, "find")
@@ -101,6 +103,7 @@ func (p *pigeon) description() members {
 		"labelFormats":    []string{"zpl"},
 		"addressChecks":   members{"streets": []string{"US"}},
 		"manifestScope":   "labels",
+		"documents":       members{"types": []string{"commercial_invoice"}},
 		"trackBatch":      10,
 		"statuses":        []members{{"code": "LABEL", "status": "label_generated"}},
 		"trackingNumbers": []string{"PP[0-9]{9}"},
@@ -132,6 +135,9 @@ type pigeonRequest struct {
 	Labels []struct {
 		TrackingNumbers []string `json:"trackingNumbers"`
 	} `json:"labels"`
+	Document struct {
+		Data string `json:"data"`
+	} `json:"document"`
 }
 
 // ServeHTTP is http.Handler.
@@ -241,6 +247,21 @@ func (p *pigeon) perform(path string, in pigeonRequest) (int, members) {
 		}}
 	case "/proof":
 		return http.StatusOK, members{"document": form}
+	case "/duties":
+		return http.StatusOK, members{"charges": []members{
+			{"type": "duty", "name": "Duty", "item": 0, "amount": members{"amount": "1.20", "currency": "EUR"}},
+			{"type": "fee", "name": "Clearance fee", "amount": money},
+		}}
+	case "/documents/upload", "/documents/find":
+		paper := in.Reference + in.Document.Data
+		if path == "/documents/find" && p.papers[paper] == "" {
+			return failure("not_found", "")
+		}
+		if p.papers[paper] == "" {
+			p.count++
+			p.papers[paper] = fmt.Sprintf("D%d", p.count)
+		}
+		return http.StatusOK, members{"received": true, "id": p.papers[paper]}
 	}
 	return http.StatusNotFound, members{}
 }

@@ -29,8 +29,11 @@ const (
 	// listLife is for how long the list is cached: what another process
 	// registers shows after that.
 	listLife = 10 * time.Second
-	// listTimeout bounds how long a caller waits for a fresh list.
-	listTimeout = 2 * time.Second
+	// listTimeout bounds how long a caller waits for a fresh list, and
+	// firstListTimeout for the first: without it, the connections to plug-ins
+	// would seem not to exist.
+	listTimeout      = 2 * time.Second
+	firstListTimeout = 15 * time.Second
 
 	connectTimeout  = 5 * time.Second
 	describeTimeout = 15 * time.Second
@@ -57,6 +60,7 @@ type Service struct {
 	list   []Registered
 	specs  []carrier.Spec
 	readAt time.Time
+	isRead bool // once, at least
 }
 
 // A Registered plug-in is one that an operator added.
@@ -171,9 +175,14 @@ func (s *Service) cached() ([]Registered, []carrier.Spec) {
 		return s.list, s.specs
 	}
 
-	// A database that does not answer is asked again after the same time.
-	s.readAt = time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
+	// A database that does not answer is asked again after the same time, or at
+	// once if there is no list yet.
+	timeout := firstListTimeout
+	if s.isRead {
+		timeout = listTimeout
+		s.readAt = time.Now()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	list, err := s.read(ctx)
 	if err != nil {
@@ -181,6 +190,8 @@ func (s *Service) cached() ([]Registered, []carrier.Spec) {
 		return s.list, s.specs
 	}
 
+	s.isRead = true
+	s.readAt = time.Now()
 	s.list = list
 	s.specs = nil
 	for _, registered := range list {

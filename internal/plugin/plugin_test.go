@@ -19,6 +19,42 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
+// TestPluginsAreThereAsSoonAsTheyCanBeRead has the database not answer when a process
+// first asks for the plug-ins: it must not take them for removed until the list is old.
+func TestPluginsAreThereAsSoonAsTheyCanBeRead(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
+	server, _ := startPigeon(t, habits{})
+	registering, _ := newService(t, st, 1)
+	if _, err := registering.Add(t.Context(), "pigeon_post", server.URL+"/pigeons", secretText); err != nil {
+		t.Fatal(err)
+	}
+
+	busy, err := storetest.Conn(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Rollback(t.Context()) }()
+	if _, err := busy.Exec(t.Context(), "LOCK TABLE carrier_plugins IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	plugins, _ := newService(t, st, 1)
+	if specs := plugins.Specs(); len(specs) != 0 {
+		t.Errorf("read from a table that is locked: %v", specs)
+	}
+	if err := busy.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if specs := plugins.Specs(); len(specs) != 1 {
+		t.Errorf("%d plug-ins once the database answers, want 1", len(specs))
+	}
+}
+
 func newService(t *testing.T, st *store.Store, keys ...byte) (*Service, *seal.Box) {
 	t.Helper()
 	var all [][]byte

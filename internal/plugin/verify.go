@@ -95,7 +95,10 @@ func (t Target) verification(ctx context.Context, options VerifyOptions) (*verif
 	if v.credentials == nil {
 		v.credentials = maps.Clone(description.Examples.Credentials)
 	}
-	v.order, err = exampleOrder(description)
+	if v.order, err = exampleOrder(description); err != nil {
+		return v, err
+	}
+	v.abroad, err = exampleAbroad(description)
 	return v, err
 }
 
@@ -156,7 +159,8 @@ type verification struct {
 	spec        carrier.Spec
 	credentials carrier.Credentials
 	order       carrier.BuyOrder
-	run         string // that references of this run begin with
+	abroad      carrier.BuyOrder // with a customs declaration
+	run         string           // that references of this run begin with
 	used        atomic.Int64
 }
 
@@ -209,6 +213,13 @@ func (v *verification) buyOrder() carrier.BuyOrder {
 	return order
 }
 
+// declared returns the order abroad under a reference of its own.
+func (v *verification) declared() carrier.BuyOrder {
+	order := v.abroad
+	order.Reference = v.reference()
+	return order
+}
+
 // subject returns the plug-in as the suite knows carriers.
 func (v *verification) subject(ctx context.Context) conformance.Subject {
 	const refusalCode = "E7"
@@ -222,13 +233,16 @@ func (v *verification) subject(ctx context.Context) conformance.Subject {
 			Body:   `{"error":{"kind":"invalid","code":"` + refusalCode + `","message":"%s"}}`,
 			Code:   refusalCode,
 		},
-		Pickup: v.pickup(),
+		Pickup:   v.pickup(),
+		Declared: v.declared(),
+		Duties:   v.abroad.Order,
 		Sign: func(request *http.Request, answer *http.Response, body []byte) {
 			v.target.secret.Sign(answer.Header, request.Header.Get(remote.HeaderID), time.Now(), body)
 		},
 		Renew: func(s conformance.Subject) conformance.Subject {
 			s.Order = v.buyOrder()
 			s.Pickup = v.pickup()
+			s.Declared = v.declared()
 			return s
 		},
 	}
@@ -302,14 +316,17 @@ func (v *verification) open(via carrier.Doer) (*carrier.Carrier, error) {
 	})
 }
 
+// austin is where orders are sent from if the plug-in has no example.
+var austin = remote.Address{
+	Name: "Ada Lovelace", Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US", Phone: "+1 512 555 0100",
+}
+
 // exampleOrder returns the order that is bought: the plug-in's example, or one
 // within the United States.
 func exampleOrder(d remote.Description) (carrier.BuyOrder, error) {
 	example := remote.ExampleOrder{
-		Grams: 500,
-		Origin: remote.Address{
-			Name: "Ada Lovelace", Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US", Phone: "+1 512 555 0100",
-		},
+		Grams:  500,
+		Origin: austin,
 		Destination: remote.Address{
 			Name: "Grace Hopper", Address1: "1 Market St", City: "San Francisco", State: "CA", Zip: "94105", Country: "US", Phone: "+1 415 555 0100",
 		},
@@ -317,6 +334,48 @@ func exampleOrder(d remote.Description) (carrier.BuyOrder, error) {
 	if d.Examples.Order != nil {
 		example = *d.Examples.Order
 	}
+	return orderOf(d, example, "/examples/order")
+}
+
+// exampleAbroad returns the order whose duties are estimated and for which documents
+// are sent: the plug-in's example, or one from the United States to Germany.
+func exampleAbroad(d remote.Description) (carrier.BuyOrder, error) {
+	example := remote.ExampleOrder{
+		Grams:  500,
+		Origin: austin,
+		Destination: remote.Address{
+			Name: "Konrad Zuse", Address1: "Friedrichstr. 43", City: "Berlin", Zip: "10969", Country: "DE", Phone: "+49 30 555 0100",
+		},
+	}
+	if d.Examples.Abroad != nil {
+		example = *d.Examples.Abroad
+	}
+	declared, err := orderOf(d, example, "/examples/abroad")
+	if err != nil {
+		return carrier.BuyOrder{}, err
+	}
+
+	declared.Order.Customs = &ship.Customs{
+		ContentsType:    "merchandise",
+		Incoterm:        "DAP",
+		Signer:          declared.Order.Origin.Name,
+		InvoiceNumber:   "verify-1",
+		DocumentsFollow: d.Documents != nil && d.Documents.Announced,
+		Items: []ship.CustomsItem{{
+			Description:   "Cotton shirt",
+			Quantity:      1,
+			Value:         ship.Money{Minor: 2000, Currency: "USD"},
+			Weight:        float64(example.Grams),
+			WeightGrams:   example.Grams,
+			HSCode:        "610910",
+			OriginCountry: declared.Order.Origin.Country,
+		}},
+	}
+	return declared, nil
+}
+
+// orderOf returns an example as an order. The pointer says where it is described.
+func orderOf(d remote.Description, example remote.ExampleOrder, pointer string) (carrier.BuyOrder, error) {
 	if example.Service == "" && len(d.Services) > 0 {
 		example.Service = d.Services[0].Code
 	}
@@ -327,8 +386,8 @@ func exampleOrder(d remote.Description) (carrier.BuyOrder, error) {
 		Parcels:  []ship.Parcel{{Weight: float64(example.Grams), WeightUnit: "g", WeightGrams: example.Grams}},
 	}
 	var wrongOrigin, wrongDestination []ship.FieldError
-	order.Origin, wrongOrigin = remote.AddressOf(example.Origin).Normalize("/examples/order/origin")
-	order.Destination, wrongDestination = remote.AddressOf(example.Destination).Normalize("/examples/order/destination")
+	order.Origin, wrongOrigin = remote.AddressOf(example.Origin).Normalize(pointer + "/origin")
+	order.Destination, wrongDestination = remote.AddressOf(example.Destination).Normalize(pointer + "/destination")
 	if err := ship.InvalidFields(slices.Concat(wrongOrigin, wrongDestination)); err != nil {
 		return carrier.BuyOrder{}, err
 	}
@@ -368,6 +427,11 @@ func (v *verification) lostAnswers() []LostAnswer {
 		add("manifests", "looked up", false)
 	} else {
 		add("manifests", "closed again, which shows that it was closed", false)
+	}
+	if d.Can("find_documents") {
+		add("documents", "looked up by its reference", false)
+	} else {
+		add("documents", "goes to a person: the plug-in has no find_documents", true)
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -52,17 +53,17 @@ func (s *Service) EraseExpired(ctx context.Context) error {
 	}
 
 	// What accounts chose comes first: it is shorter. Their order changes from run to
-	// run, so that those at the end get their turn too.
+	// run, so that those at the end get their turn too, and one that fails does not
+	// keep the others waiting.
+	var failed error
 	rand.Shuffle(len(accounts), func(i, j int) { accounts[i], accounts[j] = accounts[j], accounts[i] })
 	for _, chosen := range accounts {
 		for _, livemode := range []bool{true, false} {
 			tenant := ship.Tenant{Account: chosen.Account, Livemode: livemode}
-			if err := s.expire(ctx, tenant, chosen, deadline); err != nil {
-				return err
-			}
+			failed = errors.Join(failed, s.expire(ctx, tenant, chosen, deadline))
 		}
 	}
-	return s.eraseOld(ctx, deadline)
+	return errors.Join(failed, s.eraseOld(ctx, deadline))
 }
 
 // eraseOld erases the personal data of shipments that the installation keeps no
@@ -77,13 +78,12 @@ func (s *Service) eraseOld(ctx context.Context, deadline time.Time) error {
 		return err
 	}
 
+	var failed error
 	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 	for _, tenant := range tenants {
-		if err := s.eraseShipments(ctx, tenant, before, deadline); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, s.eraseShipments(ctx, tenant, before, deadline))
 	}
-	return nil
+	return failed
 }
 
 // ExpireShipments drops the oldest year of shipments if the installation keeps none
@@ -121,7 +121,7 @@ func (s *Service) dropYear(ctx context.Context, year store.ExpiredYear, deadline
 		return false, nil
 	}
 
-	if kept, err := s.isYearKept(year); err != nil || !kept {
+	if kept, err := s.isYearKept(ctx, year); err != nil || !kept {
 		return false, err
 	}
 
@@ -150,11 +150,11 @@ func (s *Service) dropYear(ctx context.Context, year store.ExpiredYear, deadline
 
 // isYearKept reports whether the year may be dropped: it is in the archive, or there
 // is none.
-func (s *Service) isYearKept(year store.ExpiredYear) (bool, error) {
+func (s *Service) isYearKept(ctx context.Context, year store.ExpiredYear) (bool, error) {
 	if s.IsKept == nil {
 		return true, nil
 	}
-	partitions, err := year.Partitions()
+	partitions, err := s.Store.YearPartitions(ctx, year)
 	if err != nil {
 		return false, err
 	}

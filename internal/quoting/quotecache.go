@@ -26,7 +26,7 @@ const recentQuote = 5 * time.Minute
 // for a while. Programs get such answers only if the operator turns that on;
 // the dashboard's form always does.
 type quoteCache struct {
-	answers   *otter.Cache[[32]byte, keptQuote]
+	answers   *otter.Cache[[32]byte, *keptQuote]
 	life      time.Duration // how old a quote for a program may be; 0 asks the carrier every time
 	lifeToBuy time.Duration // how old a quote may be by which a purchase is decided; 0 likewise
 }
@@ -42,9 +42,9 @@ func newQuoteCache(life, lifeToBuy time.Duration) quoteCache {
 	return quoteCache{
 		life:      max(life, 0),
 		lifeToBuy: max(lifeToBuy, 0),
-		answers: otter.Must(&otter.Options[[32]byte, keptQuote]{
+		answers: otter.Must(&otter.Options[[32]byte, *keptQuote]{
 			MaximumSize:      mostQuotes,
-			ExpiryCalculator: otter.ExpiryWriting[[32]byte, keptQuote](longest),
+			ExpiryCalculator: otter.ExpiryWriting[[32]byte, *keptQuote](longest),
 		}),
 	}
 }
@@ -70,9 +70,9 @@ func (q quoteCache) rates(ctx context.Context, c *carrier.Carrier, of inquiry) (
 		return rates, nil
 	}
 
-	load := func(ctx context.Context, _ [32]byte) (keptQuote, error) {
+	load := func(ctx context.Context, _ [32]byte) (*keptQuote, error) {
 		rates, err := c.Rates(ctx, of.order)
-		return keptQuote{rates: rates, at: time.Now()}, err
+		return &keptQuote{rates: rates, at: time.Now()}, err
 	}
 	if of.acceptAge == 0 || known {
 		// An answer is there and too old for this caller: it is replaced.
@@ -83,8 +83,11 @@ func (q quoteCache) rates(ctx context.Context, c *carrier.Carrier, of inquiry) (
 		return slices.Clone(fresh.rates), err
 	}
 
-	fresh, err := q.answers.Get(ctx, key, otter.LoaderFunc[[32]byte, keptQuote](load))
-	return slices.Clone(fresh.rates), err
+	fresh, err := q.answers.Get(ctx, key, otter.LoaderFunc[[32]byte, *keptQuote](load))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(fresh.rates), nil
 }
 
 // quoteKey names a question: two orders have the same key only if no carrier

@@ -42,7 +42,7 @@ type Config struct {
 // Service stores rules and rate sheets.
 type Service struct {
 	Config
-	policies   *otter.Cache[ship.Tenant, cachedPolicy]
+	policies   *otter.Cache[ship.Tenant, *cachedPolicy]
 	parsed     *otter.Cache[string, *parsedSheet]
 	summaries  *otter.Cache[string, *Summary]
 	emptyBook  *routing.Compiled // the book of a tenant without rules
@@ -57,7 +57,7 @@ func New(c Config) (*Service, error) {
 		return nil, err
 	}
 
-	policies, err := otter.New(&otter.Options[ship.Tenant, cachedPolicy]{MaximumSize: maxPolicies})
+	policies, err := otter.New(&otter.Options[ship.Tenant, *cachedPolicy]{MaximumSize: maxPolicies})
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +111,14 @@ func (s *Service) Policy(ctx context.Context, t ship.Tenant) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	if !ok || cached.revision != revision {
-		if cached.Policy, err = s.load(ctx, t, revision); err != nil {
-			return Policy{}, err
-		}
+	newest := &cachedPolicy{revision: revision, checkedAt: now}
+	if ok && cached.revision == revision {
+		newest.Policy = cached.Policy
+	} else if newest.Policy, err = s.load(ctx, t, revision); err != nil {
+		return Policy{}, err
 	}
-
-	cached.revision = revision
-	cached.checkedAt = now
-	s.policies.Set(t, cached)
-	return cached.Policy, nil
+	s.policies.Set(t, newest)
+	return newest.Policy, nil
 }
 
 // load reads and compiles the newest policy. Rules are checked when they are

@@ -1,6 +1,17 @@
 package ship
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
+
+// The metadata of what an agent bought over the Model Context Protocol.
+const (
+	MetadataVia       = "via" // ViaMCP
+	MetadataMCPClient = "mcpClient"
+
+	ViaMCP = "mcp"
+)
 
 // ReturnOrder is the order that brings the shipment's parcels back to where they
 // came from, unless its client wants it otherwise.
@@ -19,8 +30,19 @@ func (s Shipment) ReturnOrder() Order {
 		IsReturn:    true,
 		ReturnOf:    s.ID,
 		Customs:     s.Order.Customs.returned(),
-		Metadata:    s.Order.Metadata,
+		Metadata:    s.Order.metadataOfReturn(),
 	}
+}
+
+// metadataOfReturn is the metadata without what says who bought the shipment: the
+// return may be bought by somebody else.
+func (o Order) metadataOfReturn() map[string]string {
+	kept := maps.Clone(o.Metadata)
+	if kept[MetadataVia] == ViaMCP {
+		delete(kept, MetadataVia)
+		delete(kept, MetadataMCPClient)
+	}
+	return kept
 }
 
 // returned is the declaration of the same goods on their way back. The parties

@@ -275,6 +275,9 @@ func (s *Service) sweepApprovals(ctx context.Context) error {
 		return err
 	}
 	for _, subject := range due {
+		if ctx.Err() != nil {
+			break // the next sweep goes on: what was begun is due no longer
+		}
 		id := ship.ShipmentIDOf(subject.ID)
 		if _, err := s.Settle(ctx, subject.Tenant, id); err != nil {
 			s.log.WarnContext(ctx, "sweep approvals", "shipment", id, "error", err)

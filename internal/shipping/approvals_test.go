@@ -157,6 +157,28 @@ func TestAPurchaseThatIsNotApprovedBuysNothing(t *testing.T) {
 				t.Errorf("%d were sold, %v", b.sold(), err)
 			}
 
+			// What a person has denied needs nobody's attention; what nobody has
+			// decided does.
+			isExpired := status == ship.ApprovalExpired
+			var failed int
+			for range 50 { // what has just been committed may be counted a moment later
+				if _, err := b.store.RollUp(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				list, _, err := b.FailedPurchases(t.Context(), b.tenant, ship.Page{Limit: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if failed = len(list); failed > 0 {
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			counts, err := b.Attention(t.Context(), b.tenant)
+			if err != nil || (failed == 1) != isExpired || (counts.Failed == 1) != isExpired {
+				t.Errorf("%d failed purchases need attention and %d are listed, %v", counts.Failed, failed, err)
+			}
+
 			// The order is free again, and so is the request without a key.
 			next := b.agent(1)
 			next.IdempotencyKey = "another"

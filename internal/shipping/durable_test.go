@@ -47,7 +47,7 @@ var free = []string{"buyAtOnce", "create", "AddDocument"}
 var reading = []string{
 	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
-	"OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
+	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
 }
 
 // A step lasts.

@@ -55,6 +55,9 @@ func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, 
 		return 0, err
 	}
 
+	// The job's time is shorter than a carrier may take, and what it answers must
+	// be written down.
+	ctx = context.WithoutCancel(ctx)
 	state, err := s.voidOrphaned(ctx, x)
 	age := time.Since(x.FoundAt)
 	if err != nil || state == store.OrphanVoidDeclined && age < orphanedPatience {

@@ -2,7 +2,6 @@ package shipping
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -15,6 +14,10 @@ import (
 
 func settleJob(t ship.Tenant, id ship.ShipmentID) job.SettlePurchase {
 	return job.SettlePurchase{Account: t.Account, Livemode: t.Livemode, Shipment: id}
+}
+
+func settleVoidJob(t ship.Tenant, id ship.ShipmentID) job.SettleVoid {
+	return job.SettleVoid{Account: t.Account, Livemode: t.Livemode, Shipment: id}
 }
 
 // record stores a sale as what was bought.
@@ -74,7 +77,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 		return tx.PastOrder(r.ctx, sh)
 	}
 
-	return tx.Enqueue(r.ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, r.waits.Look)
+	return tx.Enqueue(r.ctx, settleVoidJob(sh.Tenant, sh.ID), r.waits.Look)
 }
 
 // voidOverLimit voids a label that is over the limit. If that is not confirmed at once,
@@ -307,21 +310,30 @@ func (r *run) answer(v purchase.Verdict) (Bought, error) {
 	return bought, r.unsettled(err)
 }
 
-// unsettled is the error of a purchase that is written down, and whose outcome the
-// database did not take: somebody goes on with it later. "Unavailable" would say
-// that nothing was done.
+// unsettled is the error of a purchase that is written down, and whose outcome our
+// own side could not record: somebody goes on with it later. "Unavailable" or
+// "internal error" would say that nothing was done.
 func (r *run) unsettled(err error) error {
 	isWritten := false
 	for _, attempt := range r.attempts {
 		isWritten = isWritten || attempt.isRecorded
 	}
-	failure, ok := errors.AsType[*ship.Error](err)
-	if !ok || !isWritten || failure.Kind != ship.Unavailable || failure.Code != "" {
+	if err == nil || !isWritten {
+		return err
+	}
+
+	message := "the database does not respond"
+	failure := ship.ErrorOf(err)
+	switch {
+	case failure.Kind == ship.Internal:
+		message = "its outcome could not be recorded"
+		r.log.ErrorContext(r.ctx, "purchase left open", "shipment", r.b.shipment.ID, "error", err)
+	case failure.Kind != ship.Unavailable || failure.Code != "":
 		return err
 	}
 	return &ship.Error{
 		Kind:       ship.Uncertain,
-		Message:    "the purchase is written down, but the database does not respond; send the same request again with the same Idempotency-Key",
+		Message:    "the purchase is written down, but " + message + "; send the same request again with the same Idempotency-Key",
 		RetryAfter: failure.RetryAfter,
 		Err:        err,
 	}

@@ -1,6 +1,7 @@
 package shipping_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -321,7 +322,7 @@ func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
 		t.Fatalf("%d labels are alive, want the late one too", n)
 	}
 	b.turn(t, emulator.Faults{})
-	if err := b.SweepAttempts(t.Context()); err != nil {
+	if _, err := b.SweepAttempts(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	late := b.alive()[0]
@@ -333,5 +334,92 @@ func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
 	}
 	if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
 		t.Errorf("violations %+v, %v", list, err)
+	}
+}
+
+// TestTheSweepGoesOnWhereItStopped has more attempts to look at than a carrier
+// answers in the time that one call has.
+func TestTheSweepGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	const purchases = 24
+	var pending []ship.ShipmentID
+	for i := range 3 * purchases {
+		var faults emulator.Faults
+		if i%3 == 0 { // with more failures, nothing would be sent for a while
+			faults.Buy = map[string]float64{"reset": 1}
+		}
+		b.turn(t, faults)
+		got, err := b.Buy(t.Context(), b.order(i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Pending {
+			pending = append(pending, got.Shipment.ID)
+		}
+	}
+	b.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
+	for _, id := range pending {
+		b.settle(t, id, ship.StatePurchased)
+	}
+
+	b.turn(t, emulator.Faults{Latency: emulator.Duration(200 * time.Millisecond)})
+	late := 0
+	for pass := 0; late < purchases; pass++ {
+		calls, after := 0, ship.ShipmentID("")
+		for isFirst := true; isFirst || after != ""; isFirst = false {
+			ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+			next, err := b.SweepAttempts(ctx, after)
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls, after = calls+1, next
+		}
+
+		if err := storetest.Conn(t, b.url).QueryRow(t.Context(), `SELECT count(*) FROM orphaned_labels`).Scan(&late); err != nil {
+			t.Fatal(err)
+		}
+		// On a slow machine, a few look-ups have no time to end and need another pass.
+		if calls < 3 || pass > 20 {
+			t.Fatalf("%d calls found %d labels of %d, pass %d", calls, late, purchases, pass)
+		}
+	}
+}
+
+// TestALabelThatCannotBeVoidedIsNotForgotten has a carrier sell without an answer,
+// refuse to void what it sold, and then find it no more.
+func TestALabelThatCannotBeVoidedIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "fedex") // its labels cannot be fetched again
+	b.turn(t, emulator.Faults{Buy: map[string]float64{"reset": 1}})
+	got, err := b.Buy(t.Context(), b.order(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(times int) {
+		for range times {
+			time.Sleep(60 * time.Millisecond) // longer than between two looks
+			if _, err := b.Settle(t.Context(), b.tenant, got.Shipment.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.turn(t, emulator.Faults{Void: map[string]float64{"refuse": 1}})
+	look(3)
+	b.turn(t, emulator.Faults{Void: map[string]float64{"refuse": 1}, LookupFlap: 1})
+	look(5)
+	sold := b.alive()
+	if sh, err := b.Shipment(t.Context(), b.tenant, got.Shipment.ID); err != nil || sh.State != ship.StateUncertain || len(sold) != 1 {
+		t.Fatalf("the purchase is %s, %v; alive are %v", sh.State, err, sold)
+	}
+
+	b.turn(t, emulator.Faults{})
+	if _, err := b.VoidOrphanedLabel(t.Context(), b.tenant, "fedex", sold[0]); err != nil {
+		t.Fatal(err)
+	}
+	sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
+	if alive := b.alive(); !slices.Equal(alive, []string{sh.Purchase.TrackingNumber}) || sold[0] == sh.Purchase.TrackingNumber {
+		t.Errorf("alive are %v, recorded is %s", alive, sh.Purchase.TrackingNumber)
 	}
 }

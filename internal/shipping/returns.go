@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ type ReturnInput struct {
 	Shipment ship.ShipmentID
 	Parcel   *ship.Parcel       // that comes back instead of the shipment's own
 	Items    []ship.CustomsItem // likewise, of the declaration
+	Metadata map[string]string  // that is added to the shipment's own
 	BillOn   string             // "purchase" or "scan"; empty for whatever the carrier does
 }
 
@@ -58,6 +60,12 @@ func (s *Service) returnOrder(ctx context.Context, in ReturnInput) (ship.Order, 
 			order.Customs = &ship.Customs{ContentsType: "returned_goods"}
 		}
 		order.Customs.Items = in.Items
+	}
+	if len(in.Metadata) > 0 {
+		if order.Metadata == nil {
+			order.Metadata = map[string]string{}
+		}
+		maps.Copy(order.Metadata, in.Metadata)
 	}
 	return order, nil
 }

@@ -263,16 +263,26 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 	next := r.newAttempt()
 	settleAfter := r.settleAfter()
 
+	isRepeat := r.b.shipment.State == ship.StateFailed // of the whole purchase, by its client
+
 	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error {
 		// While a return has failed, another one of the shipment may have been
 		// bought.
-		if r.b.isReturn() && r.b.shipment.State == ship.StateFailed {
+		if r.b.isReturn() && isRepeat {
 			if err := claimReturn(r.ctx, tx, r.b); err != nil {
 				return err
 			}
 		}
 		if err := tx.Again(r.ctx, r.b.shipment, next); err != nil {
 			return err
+		}
+
+		// What was reserved for the purchase was free while it had failed, others
+		// may have spent it, and the price may be another.
+		if isRepeat {
+			if err := r.reserve(tx); err != nil {
+				return err
+			}
 		}
 		if err := recordReturn(r.ctx, tx, r.b.shipment); err != nil {
 			return err
@@ -360,9 +370,25 @@ func (r *run) take(attempt int, p ship.Sale, d ship.Purchase) purchase.Sale {
 	}
 }
 
-// look looks an attempt up at its carrier. Soon after it was made, its absence
-// proves nothing where purchases show late.
+// look looks an attempt up at its carrier.
 func (r *run) look(a purchase.Act) purchase.Report {
+	report := r.lookUp(a)
+	if report.Result != purchase.Absent {
+		return report
+	}
+
+	// What was found once exists until it is voided, even if the carrier does not
+	// find it now.
+	isLive, err := r.store.HasLiveOrphan(r.ctx, r.b.in.Tenant, r.b.shipment.ID, a.Attempt)
+	if err != nil || isLive {
+		report.Result = purchase.Unsure
+	}
+	return report
+}
+
+// lookUp asks the carrier for an attempt. Soon after it was made, its absence proves
+// nothing where purchases show late.
+func (r *run) lookUp(a purchase.Act) purchase.Report {
 	attempt := r.attempt(a.Attempt)
 	if !attempt.isRecorded || r.restoredLately() && !r.sure {
 		return r.lookEverywhere(a.Attempt)

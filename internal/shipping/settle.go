@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -64,8 +67,8 @@ func attemptsOf(list []store.Attempt) []purchase.Attempt {
 	return out
 }
 
-// How old an open purchase is, in waits for the settle job, before the sweep
-// settles it itself, and until when FindOpen enqueues the job.
+// How old an open purchase is, in waits for the settle job, before the sweep looks
+// at it, and until when FindOpen enqueues the job.
 const (
 	sweepAfter = 5
 	findUntil  = 2 * sweepAfter
@@ -83,57 +86,71 @@ func (s *Service) FindOpen(ctx context.Context) error {
 				jobs = append(jobs, settleJob(p.Tenant, ship.ShipmentIDOf(p.ID)))
 			}
 		}
-		return failpoint.Around("find_open", func() error { return s.store.EnqueueOnce(ctx, jobs) })
+		return s.enqueueOnce(ctx, jobs)
 	})
 }
 
-// Sweep settles every purchase and void that has waited long for its outcome:
-// a job that was lost must not lose money. A job beside it finds nothing to do. It
-// also goes on with purchases whose approval was decided or has expired.
-func (s *Service) Sweep(ctx context.Context) error {
-	return errors.Join(s.sweepApprovals(ctx), s.sweepOpen(ctx))
+func (s *Service) enqueueOnce(ctx context.Context, jobs []store.Job) error {
+	return failpoint.Around("find_open", func() error { return s.store.EnqueueOnce(ctx, jobs) })
 }
 
+// Sweep enqueues the job of every purchase and void that has waited long for its
+// outcome: a job that was lost must not lose money. It also goes on with purchases
+// whose approval was decided or has expired.
+func (s *Service) Sweep(ctx context.Context) error {
+	return errors.Join(s.sweepOpen(ctx), s.sweepApprovals(ctx))
+}
+
+// sweepOpen asks no carrier itself: those that do not answer would take all of its
+// time, and the newest purchases would wait behind the oldest for ever.
 func (s *Service) sweepOpen(ctx context.Context) error {
 	before := time.Now().Add(-sweepAfter * s.waits.Settle)
 	return s.store.OpenPurchases(ctx, time.Time{}, before, func(open []store.OpenParcel) error {
-		for _, p := range open {
-			id := ship.ShipmentIDOf(p.ID)
-			var err error
+		jobs := make([]store.Job, len(open))
+		for i, p := range open {
+			jobs[i] = settleJob(p.Tenant, ship.ShipmentIDOf(p.ID))
 			if p.State == ship.StateVoiding {
-				_, err = s.SettleVoid(ctx, p.Tenant, id)
-			} else {
-				_, err = s.Settle(ctx, p.Tenant, id)
-			}
-			if err != nil {
-				s.log.WarnContext(ctx, "sweep", "shipment", id, "error", err)
+				jobs[i] = settleVoidJob(p.Tenant, ship.ShipmentIDOf(p.ID))
 			}
 		}
-		return ctx.Err()
+		return s.enqueueOnce(ctx, jobs)
 	})
 }
 
-// sweptFor is for how long attempts that seem to have bought nothing are looked
-// at again.
-const sweptFor = 72 * time.Hour
+// For how long attempts that seem to have bought nothing are looked at again, how
+// many at once, and what a look takes if the carrier does not answer.
+const (
+	sweptFor    = 72 * time.Hour
+	sweepLooks  = 8
+	slowestLook = 30 * time.Second
+)
 
-// SweepAttempts looks once more at every attempt of the last days that was not
-// found: a label that turns up late is voided.
-func (s *Service) SweepAttempts(ctx context.Context) error {
-	var after ship.ShipmentID
-	for {
-		list, err := s.store.UncertainPurchases(ctx, time.Now().Add(-sweptFor), after)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-
-		for _, d := range list {
-			if err := s.sweepAttempts(ctx, d); err != nil {
-				s.log.WarnContext(ctx, "sweep attempts", "shipment", d.Shipment, "error", err)
-			}
-		}
-		after = list[len(list)-1].Shipment
+// SweepAttempts looks once more at attempts of the last days that were not found:
+// a label that turns up late is voided. It begins after a purchase and returns the
+// last one that it looked at, or an empty id when none was left. It
+// begins no look that its job has no time for.
+func (s *Service) SweepAttempts(ctx context.Context, after ship.ShipmentID) (ship.ShipmentID, error) {
+	list, err := s.store.UncertainPurchases(ctx, time.Now().Add(-sweptFor), after)
+	if err != nil || len(list) == 0 {
+		return "", err
 	}
+
+	isLate := job.Lateness(ctx, slowestLook)
+	var looks errgroup.Group
+	looks.SetLimit(sweepLooks)
+	for i, uncertain := range list {
+		if i > 0 && isLate() {
+			break
+		}
+		after = uncertain.Shipment
+		looks.Go(func() error {
+			if err := s.sweepAttempts(ctx, uncertain); err != nil {
+				s.log.WarnContext(ctx, "sweep attempts", "shipment", uncertain.Shipment, "error", err)
+			}
+			return nil
+		})
+	}
+	return after, looks.Wait()
 }
 
 func (s *Service) sweepAttempts(ctx context.Context, d store.UncertainPurchase) error {

@@ -69,7 +69,7 @@ func (s *Service) affordToday(ctx context.Context, b *buying) error {
 	if !b.in.limited() {
 		return nil
 	}
-	spent, err := s.store.Spent(ctx, b.in.Tenant, b.in.spender(), today())
+	spent, err := s.store.Spent(ctx, b.in.Tenant, b.in.spender(), time.Now(), "")
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,15 @@ func (s *Service) affordToday(ctx context.Context, b *buying) error {
 
 // reserve sets aside what the purchase may cost: its offer, or the dearest of
 // those that are tried after it. Purchases of the spender wait for each other
-// here, so that together they cannot spend more than allowed.
+// here, so that together they cannot spend more than allowed. The day is that of the
+// shipment: midnight may have passed since its offers were asked for, or since the
+// request was sent for the first time.
 func (r *run) reserve(tx *store.Store) error {
 	in := r.b.in
 	if !in.limited() {
 		return nil
 	}
-	spent, err := tx.LockSpending(r.ctx, in.Tenant, in.spender(), today())
+	spent, err := tx.LockSpending(r.ctx, in.Tenant, in.spender(), r.b.shipment)
 	if err != nil {
 		return err
 	}
@@ -130,11 +132,8 @@ func (in *BuyInput) spender() ship.RawID {
 // SpentToday returns what the key's live purchases since midnight UTC cost, or may
 // cost, in the smallest unit of the currency of its limit.
 func (s *Service) SpentToday(ctx context.Context, tenant ship.Tenant, key ship.KeyID) (int64, error) {
-	return s.store.Spent(ctx, tenant, key.Raw(), today())
+	return s.store.Spent(ctx, tenant, key.Raw(), time.Now(), "")
 }
-
-// today is when the day of spending began.
-func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
 // dailyBudget is what the key or the person may still spend today.
 type dailyBudget struct{ ship.Money }

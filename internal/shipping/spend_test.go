@@ -1,14 +1,18 @@
 package shipping_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
 // limited has every order of the bench be one of a key that may spend so much.
@@ -99,6 +103,122 @@ func TestAPersonSpendsNoMoreInADayThanTheyMay(t *testing.T) {
 	}
 	if _, err := b.Buy(t.Context(), b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)(5)); err != nil {
 		t.Errorf("a key: %v", err)
+	}
+}
+
+// TestRepeatsOfFailedPurchasesKeepTheLimit has purchases fail because the carrier
+// takes no requests, and repeats them all at once: what was reserved for each was free meanwhile.
+func TestRepeatsOfFailedPurchasesKeepTheLimit(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", cachedQuotes)
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Purchase.Price
+	key := ship.NewKeyID(b.tenant.Shard(), time.Now())
+	order := b.limited(key, ship.Money{Minor: price.Minor*3 + price.Minor/2, Currency: price.Currency})
+
+	b.failOrders(t, order, 12)
+	var all sync.WaitGroup
+	for n := 1; n <= 12; n++ {
+		all.Go(func() {
+			if err := b.repeat(t, order(n)); err != nil && ship.CodeOf(err) != "spend_limit_reached" {
+				t.Errorf("order %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(b.alive()) - 1; n != 3 {
+		t.Errorf("%d were bought; the limit is for 3", n)
+	}
+	if spent, err := b.SpentToday(t.Context(), b.tenant, key); err != nil || spent != 3*price.Minor {
+		t.Errorf("spent are %d, %v", spent, err)
+	}
+}
+
+// TestARepeatCountsForTheDayOfItsFirstRequest repeats purchases that failed the day
+// before. They must not be free because they are not of today.
+func TestARepeatCountsForTheDayOfItsFirstRequest(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", cachedQuotes)
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Purchase.Price
+	key := ship.NewKeyID(b.tenant.Shard(), time.Now())
+	order := b.limited(key, ship.Money{Minor: price.Minor + price.Minor/2, Currency: price.Currency})
+
+	b.failOrders(t, order, 3)
+	b.moveToYesterday(t, first.Shipment.ID)
+	if err := b.repeat(t, order(1)); err != nil {
+		t.Fatalf("the first repeat: %v", err)
+	}
+	for n := 2; n <= 3; n++ {
+		if err := b.repeat(t, order(n)); ship.CodeOf(err) != "spend_limit_reached" {
+			t.Errorf("repeat %d: %v", n, err)
+		}
+	}
+
+	// The budget of today is another.
+	if err := b.repeat(t, order(4)); err != nil {
+		t.Errorf("a purchase of today: %v", err)
+	}
+	if n := len(b.alive()); n != 3 {
+		t.Errorf("%d labels were sold, one of them without a limit", n)
+	}
+}
+
+// cachedQuotes has purchases get as far as the sale while the carrier takes no requests.
+func cachedQuotes(c *settings) { c.quoting.QuoteLife, c.quoting.QuoteLifeToBuy = time.Minute, true }
+
+// failOrders has orders 1 to n fail without being sold.
+func (b liveBench) failOrders(t *testing.T, order func(int) shipping.BuyInput, n int) {
+	t.Helper()
+	b.turn(t, emulator.Faults{Limit: 1})
+	for i := 1; i <= n; i++ {
+		if got, err := b.Buy(t.Context(), order(i)); ship.CodeOf(err) != "carrier_unavailable" {
+			t.Fatalf("while the carrier takes no requests: pending %t, %v", got.Pending, err)
+		}
+	}
+	b.turn(t, emulator.Faults{})
+}
+
+// repeat buys until the carrier takes requests again.
+func (b liveBench) repeat(t *testing.T, in shipping.BuyInput) error {
+	t.Helper()
+	for {
+		_, err := b.Buy(t.Context(), in)
+		if ship.CodeOf(err) != "carrier_unavailable" || t.Context().Err() != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// moveToYesterday gives all shipments but one the ids that they would have had a day
+// ago.
+func (b liveBench) moveToYesterday(t *testing.T, but ship.ShipmentID) {
+	t.Helper()
+	conn := storetest.Conn(t, b.url)
+	hex := func(id ship.ShipmentID) string { return fmt.Sprintf("%x", [16]byte(id.Raw())) }
+	rows, err := conn.Query(t.Context(), "SELECT id::text FROM shipments WHERE id <> $1::text::uuid", hex(but))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		earlier := hex(ship.NewShipmentID(b.tenant.Shard(), time.Now().Add(-24*time.Hour)))
+		for _, column := range []string{"shipments.id", "shipment_states.id", "purchase_attempts.shipment_id", "idempotency_keys.shipment_id", "lookup_keys.subject_id"} {
+			table, name, _ := strings.Cut(column, ".")
+			if _, err := conn.Exec(t.Context(), "UPDATE "+table+" SET "+name+" = $1::text::uuid WHERE "+name+" = $2::text::uuid", earlier, id); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/failpoint"
-	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -54,16 +53,11 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 // recordVoiding writes down that the label is to be voided, with the job that
 // finds out what became of it.
 func (s *Service) recordVoiding(ctx context.Context, sh ship.Shipment) error {
-	settle := job.SettleVoid{
-		Account:  sh.Tenant.Account,
-		Livemode: sh.Tenant.Livemode,
-		Shipment: sh.ID,
-	}
 	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
 		if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, settle, s.waits.Settle)
+		return tx.Enqueue(ctx, settleVoidJob(sh.Tenant, sh.ID), s.waits.Settle)
 	})
 }
 
@@ -244,7 +238,9 @@ func (s *Service) SettleVoid(ctx context.Context, t ship.Tenant, id ship.Shipmen
 		return 0, err
 	}
 
-	sh, err = s.askVoid(ctx, sh)
+	// The job's time is shorter than a carrier may take, and what it answers must
+	// be written down.
+	sh, err = s.askVoid(context.WithoutCancel(ctx), sh)
 	if ship.CodeOf(err) == "void_refused" {
 		return 0, nil
 	}

@@ -67,6 +67,11 @@ type Partition struct {
 	Name  string // "events_20251017"
 	Start time.Time
 	End   time.Time
+
+	// Content changes with the rows that the partition has, in a cell: those of a
+	// shard that has moved here can come after it was archived, or even dropped. It is
+	// empty in an installation with one database.
+	Content string
 }
 
 // partitionOf reads the times of a partition from its name.
@@ -141,20 +146,44 @@ func (s *Store) expiredPartitions(ctx context.Context, table string, keep time.D
 	if err != nil {
 		return nil, fmt.Errorf("find old partitions of %s: %w", table, err)
 	}
-	return list, nil
+	return list, s.readContents(ctx, list)
 }
 
-// Partitions returns the partitions of the year.
-func (y ExpiredYear) Partitions() ([]Partition, error) {
+// YearPartitions returns the partitions of a year of shipments.
+func (s *Store) YearPartitions(ctx context.Context, year ExpiredYear) ([]Partition, error) {
 	var list []Partition
 	for _, table := range yearTables {
-		partition, err := partitionOf(table, table+"_"+y.Year)
+		partition, err := partitionOf(table, table+"_"+year.Year)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, partition)
 	}
-	return list, nil
+	return list, s.readContents(ctx, list)
+}
+
+// readContents completes partitions of a cell.
+func (s *Store) readContents(ctx context.Context, list []Partition) error {
+	if s.cell == "" || len(list) == 0 {
+		return nil
+	}
+	err := pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlReadLong); err != nil {
+			return err
+		}
+		for i, p := range list {
+			statement := fmt.Sprintf("SELECT count(*) || '/' || coalesce(sum(hashtextextended(s.%[1]s::text || s.account_id::text, 0)::numeric), 0) FROM %[2]s s WHERE s.%[1]s >= $1 AND s.%[1]s < $2",
+				archiveKeys[p.Table], p.Table)
+			if err := tx.QueryRow(ctx, statement, ship.RawIDAt(p.Start), ship.RawIDAt(p.End)).Scan(&list[i].Content); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("compare partitions with the archive: %w", explain(err))
+	}
+	return nil
 }
 
 const (

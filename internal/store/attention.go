@@ -45,7 +45,7 @@ func (a Attention) Total() int {
 const (
 	unknownFacts   = `f.account_id = $1 AND f.livemode = $2 AND f.state IN ('uncertain', 'needs_review')`
 	exceptionFacts = `f.account_id = $1 AND f.livemode = $2 AND f.status = 'exception' AND f.state = 'purchased' AND f.shipment_id >= $3`
-	failedFacts    = `f.account_id = $1 AND f.livemode = $2 AND f.state <> 'purchased' AND f.state = 'failed' AND f.shipment_id >= $3` + notShippedSince
+	failedFacts    = `f.account_id = $1 AND f.livemode = $2 AND f.state <> 'purchased' AND f.state = 'failed' AND f.shipment_id >= $3` + notShippedSince + notDenied
 	openOrphans    = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('pending', 'void_declined')`
 	unmappedScans  = `t.account_id = $1 AND t.livemode = $2 AND t.reason = 'unmapped' AND t.subject_id >= $3`
 )
@@ -63,6 +63,13 @@ const notShippedSince = `
     SELECT FROM shipments s
     JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'r' AND l.value = s.request ->> 'returnOf'
     WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id AND l.subject_id > s.id)`
+
+// notDenied leaves out a purchase that a person has denied: nothing is left to do
+// about it. One that nobody decided about in time stays.
+const notDenied = `
+  AND NOT EXISTS (
+    SELECT FROM approvals a
+    WHERE a.account_id = $1 AND a.livemode = $2 AND a.shipment_id = f.shipment_id AND a.status = 'denied')`
 
 // sqlAttention reads indexes that hold nothing but what needs attention, and of
 // each no more than it counts.

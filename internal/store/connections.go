@@ -162,6 +162,19 @@ func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, lim
 	return list, nil
 }
 
+const sqlHasOpenPurchases = `
+SELECT EXISTS (
+  SELECT FROM shipment_states st
+  JOIN purchase_attempts a ON a.account_id = st.account_id AND a.livemode = st.livemode AND a.shipment_id = st.id
+  WHERE st.account_id = $1 AND st.livemode = $2 AND st.state IN ('purchasing', 'uncertain') AND a.connection_id = $3)`
+
+// HasOpenPurchases reports whether the outcome of a purchase that was tried with the
+// connection is not known.
+func (s *Store) HasOpenPurchases(ctx context.Context, t ship.Tenant, id ship.ConnectionID) (has bool, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&has) }, sqlHasOpenPurchases, t.Account, t.Livemode, id)
+	return has, err
+}
+
 // sqlChangeConnection changes nothing if the version is not the one that was
 // read: somebody else has changed the connection since.
 const sqlChangeConnection = `

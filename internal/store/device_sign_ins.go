@@ -126,16 +126,24 @@ func (s *Store) PollDevice(ctx context.Context, hash [32]byte, now time.Time) (D
 }
 
 // sqlUseDevice is guarded by the membership: an approval of somebody who has left
-// the account makes no key.
+// the account makes no key. The membership is locked, so whoever ends or changes it
+// at the same time waits until the key is there, and revokes it.
 const sqlUseDevice = `
+WITH approver AS (
+  SELECT m.account_id, m.person_id
+  FROM device_sign_ins d
+  JOIN members m ON m.account_id = d.approved_account_id AND m.person_id = d.decided_by_person_id
+  WHERE d.device_hash = @device
+  FOR SHARE OF m
+)
 UPDATE device_sign_ins d SET state = 'used'
-FROM members m JOIN people p ON p.id = m.person_id
+FROM approver a JOIN people p ON p.id = a.person_id
 WHERE d.device_hash = @device AND d.state = 'approved' AND d.expires_at > @now
-  AND m.account_id = d.approved_account_id AND m.person_id = d.decided_by_person_id
+  AND a.account_id = d.approved_account_id AND a.person_id = d.decided_by_person_id
 RETURNING p.name, p.email`
 
 // UseDevice uses an approval up and returns who gave it; ship.NotFound if there is
-// none to use.
+// none to use. It belongs in the transaction that adds the key.
 func (s *Store) UseDevice(ctx context.Context, hash [32]byte, now time.Time) (Person, error) {
 	scan := func(r pgx.CollectableRow) (person Person, err error) {
 		err = r.Scan(&person.Name, &person.Email)

@@ -137,7 +137,7 @@ func (s *Store) ResolveSubmission(ctx context.Context, d DocumentSubmission, res
 const sqlOpenSubmissions = `
 SELECT account_id, livemode, shipment_id FROM document_submissions
 WHERE state IN ('queued', 'pending', 'uncertain') AND attempt_started_at < $1
-ORDER BY id LIMIT $2`
+ORDER BY id`
 
 // OpenSubmissions lists the shipments with documents that wait to be sent, or for
 // an outcome, since before the moment.

@@ -113,10 +113,11 @@ type OpenEffect[ID any] struct {
 	ID     ID
 }
 
-// openEffects lists those whose last attempt began before the moment.
+// openEffects lists those whose last attempt began before the moment, all of them:
+// those that a carrier never answers for must not hide the others.
 func openEffects[ID any](ctx context.Context, s *Store, sql string, before time.Time) ([]OpenEffect[ID], error) {
 	return selectList(ctx, s.sys, func(r pgx.CollectableRow) (open OpenEffect[ID], err error) {
 		err = r.Scan(&open.Tenant.Account, &open.Tenant.Livemode, &open.ID)
 		return open, err
-	}, sql, before, openPage)
+	}, sql, before)
 }

@@ -196,6 +196,39 @@ func TestTheServingLoginMaintainsPartitions(t *testing.T) {
 	}
 }
 
+// TestAPartitionInUseDoesNotKeepTheOthers has a statement hold on to a table, so that
+// its partitions cannot be dropped now.
+func TestAPartitionInUseDoesNotKeepTheOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	past := now().AddDate(0, 0, -40)
+	if err := store.MaintainPartitions(t.Context(), f.url, past, nil); err != nil {
+		t.Fatal(err)
+	}
+	old := "events_" + past.Format("20060102")
+	if list := partitionsOf(t, f.owner, "events"); !slices.Contains(list, old) {
+		t.Fatalf("partitions %v", list)
+	}
+
+	reading, err := f.owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reading.Rollback(t.Context()) }()
+	if _, err := reading.Exec(t.Context(), "LOCK TABLE api_requests IN ACCESS SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.MaintainPartitions(t.Context(), nil, nil); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("with a table in use: %v", err)
+	}
+	if err := reading.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list := partitionsOf(t, f.owner, "events"); slices.Contains(list, old) {
+		t.Errorf("partitions %v", list)
+	}
+}
+
 // TestEveryPartitionedTableHasARule keeps a new partitioned table from being
 // forgotten.
 func TestEveryPartitionedTableHasARule(t *testing.T) {

@@ -104,10 +104,12 @@ func (s *Store) insertManifest(ctx context.Context, m Manifest) error {
 	if err != nil {
 		return err
 	}
+
 	var location *ship.OrderLocation // NULL for an address of its own
 	if m.Order.Location.ID != "" {
 		location = &m.Order.Location
 	}
+
 	return s.guarded(ctx, m.Tenant, sqlAddManifest, tenantArgs(m.Tenant, m.ID, pgx.NamedArgs{
 		"carrier":    m.Carrier,
 		"connection": null(m.Connection),
@@ -381,7 +383,7 @@ func (s *Store) RecordManifest(ctx context.Context, m Manifest, closing ship.Man
 const sqlOpenManifests = `
 SELECT account_id, livemode, id FROM manifests
 WHERE state IN ('pending', 'uncertain') AND attempt_started_at < $1
-ORDER BY id LIMIT $2`
+ORDER BY id`
 
 // OpenManifests lists the manifests that wait for an outcome since before the
 // moment.

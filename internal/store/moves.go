@@ -250,12 +250,21 @@ func openCell(ctx context.Context, name string, databases map[string]string) (*p
 	case unaware > 0:
 		err = ship.Errorf(ship.Conflict, "%d connections are of copies of the service that were started before the database became a cell: restart them", unaware)
 	}
+	if err == nil {
+		_, err = conn.Exec(ctx, sqlSameText)
+	}
 	if err != nil {
 		_ = conn.Close(ctx)
 		return nil, fmt.Errorf("cell %s: %w", name, err)
 	}
 	return conn, nil
 }
+
+// sqlSameText has both cells of a move write values as the same text, because texts are
+// compared, whatever the settings of their servers are. A copy may take long.
+const sqlSameText = `
+SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO', false), set_config('intervalstyle', 'postgres', false),
+  set_config('bytea_output', 'hex', false), set_config('extra_float_digits', '1', false), set_config('statement_timeout', '0', false)`
 
 const (
 	sqlSetMoveState = `
@@ -336,6 +345,9 @@ func (m *Mover) GoBack(ctx context.Context, move *Move, cause error) error {
 	}
 
 	if err := m.reconnect(ctx, &m.target, move.Target); err != nil {
+		return err
+	}
+	if err := raiseLogEpoch(ctx, m.target, 0); err != nil {
 		return err
 	}
 	return m.DropCopies(ctx, move)
@@ -471,9 +483,30 @@ func pause(ctx context.Context, wait time.Duration) error {
 const (
 	sqlLogEpoch = `SELECT log_epoch FROM cell_state`
 
-	sqlRaiseLogEpoch = `UPDATE cell_state SET log_epoch = $1 WHERE log_epoch < $1`
-
-	sqlReadLogEpoch = `UPDATE cell_state SET readable_log_epoch = log_epoch WHERE readable_log_epoch < log_epoch`
+	// sqlRaiseLogEpoch raises the epoch, and has readers see it once no transaction is
+	// open that may still write the one before: such a transaction may commit after one
+	// of the new epoch, and readers must not pass it. Until then they see no new event
+	// of the whole cell, so the server does both, even if the mover dies in between.
+	// An epoch that somebody else raises meanwhile is not made readable here.
+	sqlRaiseLogEpoch = `
+DO $$
+DECLARE
+  began timestamptz;
+  raised integer;
+BEGIN
+  UPDATE cell_state SET log_epoch = %[1]d WHERE log_epoch < %[1]d;
+  COMMIT;
+  raised := (SELECT log_epoch FROM cell_state WHERE log_epoch > readable_log_epoch);
+  began := clock_timestamp();
+  WHILE raised IS NOT NULL AND EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = '` + cellApplication + `' AND xact_start < began
+  ) LOOP
+    COMMIT; -- the list of transactions is read anew
+    PERFORM pg_sleep(0.005);
+  END LOOP;
+  UPDATE cell_state SET readable_log_epoch = raised WHERE readable_log_epoch < raised;
+END $$`
 )
 
 // RaiseLogEpoch makes what the target writes to its log from now on come after all
@@ -483,16 +516,13 @@ func (m *Mover) RaiseLogEpoch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.target.Exec(ctx, sqlRaiseLogEpoch, above+1); err != nil {
-		return explain(err)
-	}
+	return raiseLogEpoch(ctx, m.target, above+1)
+}
 
-	// A transaction that took its number from the old epoch may commit after one
-	// of the new epoch, and readers must not pass it.
-	if err := waitOut(ctx, m.target); err != nil {
-		return err
-	}
-	_, err = m.target.Exec(ctx, sqlReadLogEpoch)
+// raiseLogEpoch raises the epoch of a cell's log, unless it is as high. It also ends what
+// a server that crashed has left half done. A mover that is stopped waits for it.
+func raiseLogEpoch(ctx context.Context, conn *pgx.Conn, epoch int) error {
+	_, err := conn.Exec(context.WithoutCancel(ctx), fmt.Sprintf(sqlRaiseLogEpoch, epoch))
 	return explain(err)
 }
 
@@ -659,15 +689,16 @@ func (m *Mover) Leave(ctx context.Context, move *Move) error {
 	return explain(err)
 }
 
-// sqlErasedAtTarget also finds an erasure that was requested before the switch and
-// done after it.
+// sqlErasedAtTarget also finds an erasure that was requested before the shard was frozen
+// and done after it.
 const sqlErasedAtTarget = `
 SELECT EXISTS (SELECT FROM erasures WHERE shard_of(account_id) = $1 AND (id >= $2 OR finished_at >= $3))`
 
 // IsErased reports whether personal data of the shard was erased at the target since
-// the switch. The source must not keep it then.
+// the shard was frozen. The source must not keep it then. The target works from before
+// the switch is complete, and a mover that dies in between can complete it much later.
 func (m *Mover) IsErased(ctx context.Context, move *Move) (bool, error) {
-	at := *move.SwitchedAt
+	at := *move.FrozenAt
 	return selectOne(ctx, m.target, pgx.RowTo[bool], sqlErasedAtTarget, move.Shard, ship.RawIDAt(at), at)
 }
 
@@ -679,6 +710,9 @@ func (m *Mover) Purge(ctx context.Context, move *Move) error {
 	}
 	if places.Shards[move.Shard].Cell == move.Source {
 		return ship.Errorf(ship.Conflict, "%s still owns shard %d", move.Source, move.Shard)
+	}
+	if _, err := m.source.Exec(ctx, sqlDropMovedJobs, move.Shard); err != nil {
+		return explain(err)
 	}
 	return deleteShard(ctx, m.source, move.Shard)
 }

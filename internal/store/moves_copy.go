@@ -33,7 +33,8 @@ type movedTable struct {
 }
 
 // sqlMovedTables lists the tables with rows of accounts. Numbers that the database
-// gives are not copied. Changes that are yet to be counted are moved at the switch.
+// gives are not copied. Changes that are yet to be counted are moved at the switch. The
+// accounts come first: what a mover that dies has copied is found by them.
 const sqlMovedTables = `
 SELECT c.relname::text, k.attname::text,
   ARRAY(SELECT a.attname::text FROM pg_attribute a
@@ -45,7 +46,7 @@ FROM pg_class c
 JOIN pg_attribute k ON k.attrelid = c.oid AND k.attname = CASE c.relname WHEN 'accounts' THEN 'id' ELSE 'account_id' END
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
   AND c.relname <> 'shipment_changes'
-ORDER BY c.relname`
+ORDER BY c.relname <> 'accounts', c.relname`
 
 func movedTables(ctx context.Context, conn *pgx.Conn) ([]movedTable, error) {
 	var tables []movedTable
@@ -226,34 +227,62 @@ func (m *Mover) makePartitions(ctx context.Context) error {
 	return nil
 }
 
-const sqlSetIdentities = `
+const (
+	sqlSetIdentities = `
 DO $$
 DECLARE
   leaf regclass;
 BEGIN
-  FOR leaf IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'events'::regclass LOOP
+  FOR leaf IN SELECT i.inhrelid FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass AND c.relreplident <> '%s' LOOP
     EXECUTE format('ALTER TABLE %%s REPLICA IDENTITY %s', leaf);
   END LOOP;
 END $$`
 
+	// sqlLockIdentities keeps two movers of one source from each other.
+	sqlLockIdentities = `SELECT pg_advisory_xact_lock($1, -1)`
+
+	sqlLimitIdentityLock = `SET LOCAL lock_timeout = '500ms'`
+)
+
+// inIdentities runs fn in a transaction in which no other mover changes the identities of
+// events. Changing them takes a lock on events that everybody else waits behind. So it
+// waits for a short time only and tries again, like a migration.
+func (m *Mover) inIdentities(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	for start := time.Now(); ; {
+		err := pgx.BeginFunc(ctx, m.source, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, sqlLimitIdentityLock); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sqlLockIdentities, moverLock); err != nil {
+				return err
+			}
+			return fn(tx)
+		})
+		if !isLockFailure(err) || time.Since(start) > lockPatience {
+			return explain(err)
+		}
+		if err := pause(ctx, lockPause); err != nil {
+			return err
+		}
+	}
+}
+
 // resetIdentities ends what Copy set, once no other move needs it.
 func (m *Mover) resetIdentities(ctx context.Context) error {
-	others, err := selectOne(ctx, m.source, pgx.RowTo[int], sqlOtherPublications)
-	if err != nil || others > 0 {
+	return m.inIdentities(ctx, func(tx pgx.Tx) error {
+		others, err := selectOne(ctx, tx, pgx.RowTo[int], sqlOtherPublications)
+		if err != nil || others > 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, fmt.Sprintf(sqlSetIdentities, "d", "DEFAULT"))
 		return err
-	}
-	_, err = m.source.Exec(ctx, fmt.Sprintf(sqlSetIdentities, "DEFAULT"))
-	return explain(err)
+	})
 }
 
 // publish makes the publication of the shard's rows. Filters may call nothing but
 // functions of Postgres itself. An update or delete is filtered by the old key, of
 // which the account is part; events have another key, and publish whole rows.
 func (m *Mover) publish(ctx context.Context, move *Move, tables []movedTable) error {
-	if _, err := m.source.Exec(ctx, fmt.Sprintf(sqlSetIdentities, "FULL")); err != nil {
-		return fmt.Errorf("replica identity of events: %w", explain(err))
-	}
-
 	published := []string{fmt.Sprintf("shard_markers WHERE (shard = %d)", move.Shard)}
 	for _, table := range tables {
 		if !table.hasKey && table.name != "events" {
@@ -266,9 +295,16 @@ func (m *Mover) publish(ctx context.Context, move *Move, tables []movedTable) er
 		published = append(published, fmt.Sprintf("%s WHERE (get_byte(uuid_send(%s), 6) = %d AND get_byte(uuid_send(%[2]s), 7) >> 4 = %[4]d)",
 			name, table.key, move.Shard>>4, move.Shard&15))
 	}
-	_, err := m.source.Exec(ctx, fmt.Sprintf("CREATE PUBLICATION %s FOR TABLE %s WITH (publish_via_partition_root = true)", copyName(move), strings.Join(published, ", TABLE ")))
+
+	err := m.inIdentities(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf(sqlSetIdentities, "f", "FULL")); err != nil {
+			return fmt.Errorf("replica identity of events: %w", err)
+		}
+		_, err := tx.Exec(ctx, fmt.Sprintf("CREATE PUBLICATION %s FOR TABLE %s WITH (publish_via_partition_root = true)", copyName(move), strings.Join(published, ", TABLE ")))
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("create the publication: %w", explain(err))
+		return fmt.Errorf("create the publication: %w", err)
 	}
 	return nil
 }

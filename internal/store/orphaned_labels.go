@@ -105,6 +105,19 @@ func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 	})
 }
 
+const sqlHasLiveOrphan = `
+SELECT EXISTS (
+  SELECT FROM orphaned_labels
+  WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt
+    AND state IN ('pending', 'void_declined'))`
+
+// HasLiveOrphan reports whether an attempt bought a label that is orphaned and not
+// voided.
+func (s *Store) HasLiveOrphan(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int) (has bool, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&has) }, sqlHasLiveOrphan, tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt}))
+	return has, err
+}
+
 const sqlOrphan = `
 SELECT shipment_id, attempt, found_by, purchase, state, found_at FROM orphaned_labels
 WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number`

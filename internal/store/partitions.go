@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,7 +73,9 @@ func (s *Store) MaintainPartitions(ctx context.Context, other Retention, isKept 
 		return fmt.Errorf("create partitions: %w", explain(err))
 	}
 
+	// One that is in use does not keep the others from being dropped.
 	keep := other.merge()
+	var failed error
 	for _, table := range slices.Sorted(maps.Keys(keep)) {
 		err := dropPartitions(func() (*string, error) {
 			if isKept != nil && IsArchived(table) {
@@ -83,10 +86,10 @@ func (s *Store) MaintainPartitions(ctx context.Context, other Retention, isKept 
 			return dropped, explain(err)
 		})
 		if err != nil {
-			return fmt.Errorf("drop partitions of %s: %w", table, err)
+			failed = errors.Join(failed, fmt.Errorf("drop partitions of %s: %w", table, err))
 		}
 	}
-	return nil
+	return failed
 }
 
 // dropKept drops the oldest partition past its retention if it is in the archive.

@@ -194,7 +194,7 @@ func (s *Store) ResolvePickup(ctx context.Context, t ship.Tenant, id ship.Pickup
 const sqlOpenPickups = `
 SELECT account_id, livemode, id FROM pickups
 WHERE state IN ('pending', 'uncertain', 'cancelling') AND attempt_started_at < $1
-ORDER BY id LIMIT $2`
+ORDER BY id`
 
 // OpenPickups lists the pickups and cancellations that wait for an outcome since
 // before the moment.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -166,7 +167,7 @@ func orderJSON(shipment ship.Shipment) (request, purchase []byte, err error) {
 func trackingNumbers(purchase ship.Purchase) []string {
 	list := []string{purchase.TrackingNumber}
 	for _, number := range purchase.Pieces {
-		if number != purchase.TrackingNumber {
+		if !slices.Contains(list, number) { // carriers may give pieces the same number
 			list = append(list, number)
 		}
 	}

@@ -180,3 +180,15 @@ func TestListsAreFilteredAndPaged(t *testing.T) {
 		}
 	}
 }
+
+// TestPiecesMayShareANumber: a carrier may give several pieces the same number, and
+// what it sold must be recorded all the same.
+func TestPiecesMayShareANumber(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := bought(shipmentOf(f.tenant, "pieces"), "1ZA")
+	c.Shipment.Purchase.Pieces = []string{"1ZA", "1ZB", "1ZB", "1ZA"}
+	if _, err := f.Create(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+}

@@ -256,9 +256,14 @@ func explain(err error) error {
 	}
 
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		// Classes: too little memory, disk or connections; errors of the system.
+		if class := pg.Code[:min(2, len(pg.Code))]; class == "53" || class == "58" {
+			return unavailable("the database cannot do this now", err, noPrimaryRetry)
+		}
+
 		switch pg.Code {
-		case "55P03", "57014", "40001", "40P01", "57P01", "57P02", "57P03", "53300":
-			// lock or statement time-out, serialization, deadlock, shutdown, too many connections
+		case "55P03", "57014", "40001", "40P01", "57P01", "57P02", "57P03", "25P03":
+			// lock or statement time-out, serialization, deadlock, shutdown, a transaction of a process that slept
 			return unavailable("the database is busy", err, time.Second)
 		case misdirected:
 			return unavailable("the account is moving to another cell", errors.Join(ErrMisdirected, err), time.Second)

@@ -267,11 +267,12 @@ func (s *Store) VerifyEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpo
 }
 
 // sqlUnnotifiedDisabled finds the few endpoints that were switched off because
-// they failed, and whose owners have not been notified.
+// they failed, and whose owners have not been notified. Their order changes: those
+// whose owners cannot be reached do not keep the others waiting.
 const sqlUnnotifiedDisabled = `
 SELECT ` + endpointColumns + ` FROM webhook_endpoints e
 WHERE (e.parked OR NOT e.enabled) AND NOT e.enabled AND e.disabled_reason <> 'client' AND e.notified_at IS NULL
-ORDER BY e.id LIMIT 100`
+ORDER BY random() LIMIT 100`
 
 // FailedEndpointsToNotify lists endpoints that were switched off because they
 // failed, and whose owners have not been notified.

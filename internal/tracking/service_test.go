@@ -3,6 +3,7 @@ package tracking_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -80,6 +81,7 @@ func TestTrackersAreListedNewestFirst(t *testing.T) {
 		if _, _, err := b.Follow(t.Context(), b.tenant, "", fmt.Sprint("NUMBER", i), "usps"); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(2 * time.Millisecond) // trackers of one millisecond have no order
 	}
 	var page ship.Page
 	page.Limit = 2

@@ -95,13 +95,21 @@ func TestAKeyIsCreatedWithItsLimits(t *testing.T) {
 	b := newBench(t)
 	fields := form("name", "Agent", "scope", "*", "limit", "500", "maxPerPurchase", "40", "approvalAbove", "0", "countries", "us, CA")
 	w := b.send(member.Owner, b.liveHome+"/keys", fields)
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "$40.00 a label · approval above $0.00 · only to CA, US") {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "$40.00 a label · approval for every purchase · only to CA, US") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	for field, wrong := range map[string]string{"maxPerPurchase": "0", "approvalAbove": "much", "countries": "Germany"} {
 		w := b.send(member.Owner, b.liveHome+"/keys", form("name", "Agent", "scope", "*", field, wrong))
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "such as") {
 			t.Errorf("%s %s: %d", field, wrong, w.Code)
+		}
+	}
+
+	// Everything that is wrong is said at once.
+	w = b.send(member.Owner, b.liveHome+"/keys", form("scope", "*", "limit", "-1", "approvalAbove", "much", "countries", "Germany", "networks", "home"))
+	for _, text := range []string{"required to identify the key", "such as 500", "such as 25", "such as US or DE", "such as 203.0.113.7"} {
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("%d, no %q", w.Code, text)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store/storetest"
+	"github.com/waybillhq/waybill/internal/web/newshipment"
 )
 
 func TestTheFormOffersServicePoints(t *testing.T) {
@@ -26,8 +27,14 @@ func TestTheFormOffersServicePoints(t *testing.T) {
 	f.Set("zip", "")
 	f.Set("city", "")
 	w = b.send(member.Shipper, b.home+"/shipments/points", f, "HX-Request", "true")
-	if body := w.Body.String(); w.Code != http.StatusOK || strings.Contains(body, "radio") || !strings.Contains(body, `class="bad"`) {
+	if body := w.Body.String(); w.Code != http.StatusOK || strings.Contains(body, "radio") || !strings.Contains(body, "Enter the recipient&#39;s postal code or city first.") {
 		t.Errorf("without a place: %d %s", w.Code, body)
+	}
+
+	f.Set("zip", "00001") // nothing is near it
+	w = b.send(member.Shipper, b.home+"/shipments/points", f, "HX-Request", "true")
+	if body := w.Body.String(); w.Code != http.StatusOK || strings.Contains(body, "radio") || !strings.Contains(body, "No service points were found") {
+		t.Errorf("without points: %d %s", w.Code, body)
 	}
 }
 
@@ -70,6 +77,26 @@ func TestADeliveredShipmentHasItsProof(t *testing.T) {
 		}
 		if isLinked := strings.Contains(b.send(member.Shipper, page, nil).Body.String(), "proof-of-delivery"); isLinked != hasProof {
 			t.Errorf("%s: the page has a link: %v", carrier, isLinked)
+		}
+
+		// Without a file the page says what to choose.
+		w = b.send(member.Shipper, page+"/documents", form("type", "other"))
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose a PDF, PNG or JPEG file") || !strings.Contains(w.Body.String(), "Timeline") {
+			t.Errorf("%s: an upload without a file: %d %.300s", carrier, w.Code, w.Body)
+		}
+	}
+}
+
+func TestWarningsNameTheFieldsOfTheForm(t *testing.T) {
+	t.Parallel()
+	for warning, want := range map[string]string{
+		"/customs/incoterm is missing":           "Incoterm is missing",
+		"/customs/items/1/hsCode is missing":     "Item 2, HS code is missing",
+		"/customs/items have several currencies": "The declared items have several currencies",
+		"the label costs more than was quoted":   "the label costs more than was quoted",
+	} {
+		if got := newshipment.NameField(warning); got != want {
+			t.Errorf("%q is shown as %q, want %q", warning, got, want)
 		}
 	}
 }

@@ -163,6 +163,10 @@ func TestPostalCodesCannotBeGuessed(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("after 11 guesses: %d", last)
 	}
+	right := sh.Order.Destination.Zip
+	if w := b.send("", b.trackPathOf(sh)+"/return", form("reason", "Wrong size", "email", "ada@example.com", "postalCode", right)); w.Code != http.StatusTooManyRequests {
+		t.Errorf("the right code after 11 guesses: %d", w.Code)
+	}
 }
 
 func TestTheReturnRuleIsSavedAsItIsShown(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 )
 
 //go:generate go tool -modfile=../../tools/go.mod templ generate -path .
+//go:generate go -C ../../tools run ./noinline -in ../internal/web
 
 // Config is what the dashboard needs.
 type Config = site.Config

@@ -73,3 +73,44 @@ func TestOwnersAreToldOnceOfAnEndpointThatWasGivenUp(t *testing.T) {
 		t.Errorf("of what the client switched off: %v, %q", err, letters[2:])
 	}
 }
+
+// TestOwnersDoNotWaitForOthersThatCannotBeReached has the mail to one account take
+// all the time that there is.
+func TestOwnersDoNotWaitForOthersThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	notified := false
+	s := webhook.New(webhook.Config{
+		Store: st, BaseURL: "https://ship.example.com",
+		People: func(context.Context, ship.AccountID) ([]string, error) { return []string{"dev@example.com"}, nil },
+		Mail: func(ctx context.Context, _ []string, _, text string) error {
+			if strings.Contains(text, "https://first.example.com") {
+				<-ctx.Done()
+			}
+			notified = notified || ctx.Err() == nil
+			return ctx.Err()
+		},
+	})
+	for i, host := range []string{"first", "second"} {
+		settings := store.EndpointSettings{URL: "https://" + host + ".example.com", Signature: "v1", Secret: []byte("s"), Enabled: true}
+		if _, err := st.AddEndpoint(t.Context(), storetest.Tenant(), ship.NewEndpointID(7, time.Now().Add(time.Duration(i)*time.Second)), settings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := storetest.Conn(t, url).Exec(t.Context(), "UPDATE webhook_endpoints SET enabled = false, disabled_reason = 'failing'"); err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; try < 30 && !notified; try++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_ = s.NotifyOwners(ctx)
+		cancel()
+	}
+	if !notified {
+		t.Error("the second owner is never notified")
+	}
+}

@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
+	"github.com/waybillhq/waybill/internal/wire"
 )
 
 // stage is a log with a tenant, endpoints and dispatchers on a real Postgres.
@@ -249,6 +252,56 @@ func TestADeadEndpointIsParkedAndDrainedInOrder(t *testing.T) {
 	}
 	more := s.record(5)
 	in.waitFor(t, append(ids, more...), 30*time.Second)
+}
+
+// TestAProbeGoesOnBehindAnEventThatCannotBeSent has the oldest waiting event fail on
+// our own side whenever it is rendered.
+func TestAProbeGoesOnBehindAnEventThatCannotBeSent(t *testing.T) {
+	s := newStage(t)
+	in := newInbox(t)
+	e := s.endpoint(in.url)
+	s.record(3)
+	_, err := s.store.System().Exec(t.Context(), "UPDATE webhook_endpoints SET parked = true, cursor_txid = '3', cursor_id = '00000000-0000-0000-0000-000000000000', cursor_at = now() WHERE id = $1", [16]byte(e.ID.Raw()))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The log shows an event when the transactions before it have ended.
+	parked, err := s.store.EndpointToSend(t.Context(), s.tenant, e.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		waiting, err := s.store.Waiting(t.Context(), parked, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waiting.Event.Event.ID != "" {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+
+	var broken ship.EventID
+	service := s.service()
+	service.formats = map[string]Format{SignV1: {
+		Body: func(entry Entry) ([]byte, error) {
+			if broken == "" {
+				broken = entry.Event.ID
+			}
+			if entry.Event.ID == broken {
+				return nil, errors.New("it cannot be rendered")
+			}
+			return wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
+		},
+		Sign: func([]byte, time.Time, *url.URL, []byte) http.Header { return http.Header{} },
+	}}
+	if again, err := service.Probe(t.Context(), s.tenant, e.ID); err == nil || again == 0 {
+		t.Errorf("with the first event: again in %s, %v", again, err)
+	}
+	if again, err := service.Probe(t.Context(), s.tenant, e.ID); err != nil || again != 0 {
+		t.Errorf("with another: again in %s, %v", again, err)
+	}
 }
 
 func TestRecoverSendsOnlyWhatIsMissing(t *testing.T) {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"mime"
 	"mime/quotedprintable"
@@ -50,7 +51,7 @@ func NewMailer(server *url.URL, from *mail.Address) *Mailer {
 }
 
 // Send sends a text to all addresses in one message. If the error is nil it was
-// sent; otherwise it may have been.
+// sent, to those of them that the server takes; otherwise it may have been.
 func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
@@ -64,10 +65,15 @@ func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) er
 	if err := client.Mail(m.from.Address); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
+	// One that is no longer there must not keep the message from the others.
+	var refused []error
 	for _, recipient := range to {
 		if err := client.Rcpt(recipient); err != nil {
-			return fmt.Errorf("mail server: %w", err)
+			refused = append(refused, err)
 		}
+	}
+	if len(refused) > 0 && len(refused) == len(to) {
+		return fmt.Errorf("mail server: %w", errors.Join(refused...))
 	}
 
 	w, err := client.Data()

@@ -23,7 +23,7 @@ type letter struct {
 }
 
 // mailServer returns an SMTP server for one message; refuse is a command that
-// it rejects.
+// it rejects, alone or with what follows.
 func mailServer(t *testing.T, refuse string) (address string, got <-chan letter) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func talkMail(conn net.Conn, refuse string, letters chan<- letter) {
 		line = strings.TrimSpace(line)
 		verb, rest, _ := strings.Cut(line, " ")
 		switch {
-		case verb == refuse:
+		case verb == refuse || line == refuse:
 			say("550 no")
 		case verb == "DATA":
 			say("354 go on")
@@ -131,5 +131,20 @@ func TestAnErrorOfMailDoesNotRepeatThePassword(t *testing.T) {
 	s := mailer(t, "smtp://user:hunter2@localhost.example:1")
 	if err := s.Send(t.Context(), []string{"a@example.com"}, "s", "t"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("an unreachable server: %v", err)
+	}
+}
+
+func TestOneAddressThatIsGoneDoesNotKeepAMessageFromTheOthers(t *testing.T) {
+	t.Parallel()
+	address, got := mailServer(t, "RCPT TO:<gone@example.com>")
+	if err := mailer(t, address).Send(t.Context(), []string{"gone@example.com", "dev@example.com"}, "s", "t"); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-got; !slices.Equal(l.to, []string{"TO:<dev@example.com>"}) {
+		t.Errorf("to %q", l.to)
+	}
+	address, _ = mailServer(t, "RCPT TO:<gone@example.com>")
+	if err := mailer(t, address).Send(t.Context(), []string{"gone@example.com"}, "s", "t"); err == nil {
+		t.Error("a message to nobody was sent")
 	}
 }

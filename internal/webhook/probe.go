@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -32,7 +33,8 @@ func (s *Service) Probe(ctx context.Context, t ship.Tenant, id ship.EndpointID) 
 
 	result, err := s.sendWaiting(ctx, endpoint, waiting)
 	if err != nil {
-		return firstProbe, err
+		// The next probe takes another event: this one may never be rendered.
+		return firstProbe, errors.Join(err, s.store.ProbeFailed(ctx, endpoint, ""))
 	}
 	if err := s.store.AddAttempts(ctx, []store.WebhookAttempt{result.WebhookAttempt}); err != nil {
 		return firstProbe, err

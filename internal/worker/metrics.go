@@ -18,7 +18,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_jobs_total",
-			Help: "Runs of background jobs, by outcome: done, again (runs again later), failed (is retried), cancelled.",
+			Help: "Runs of background jobs, by outcome: done, again (runs again later), failed (is retried), moving (its account moves to another cell), cancelled.",
 		}, []string{"kind", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "waybill_job_seconds",

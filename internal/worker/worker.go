@@ -97,8 +97,8 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	addLasting(all, observer, func(ctx context.Context, j job.Erase) (time.Duration, error) {
 		return s.Privacy.WorkErasure(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Erasure)
 	})
-	addLasting(all, observer, func(ctx context.Context, j job.Export) (time.Duration, error) {
-		return 0, s.Privacy.WorkExport(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Export)
+	addLong(all, observer, exportTime, func(ctx context.Context, j job.Export) error {
+		return s.Privacy.WorkExport(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Export)
 	})
 
 	add(all, observer, func(ctx context.Context, j job.NotifyBreakGlass) error {
@@ -107,7 +107,9 @@ func workers(s Services, observer jobObserver) *river.Workers {
 
 	// Jobs that come by the clock, as periodicJobs says.
 	add(all, observer, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
-	add(all, observer, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
+	addLasting(all, observer, func(ctx context.Context, _ job.SweepAttempts) (time.Duration, error) {
+		return inParts(ctx, s.Shipping.SweepAttempts)
+	})
 	add(all, observer, func(ctx context.Context, _ job.NotifyOwners) error { return s.Webhook.NotifyOwners(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.MaintainPartitions) error {
 		return s.Store.MaintainPartitions(ctx, s.Retention, s.IsKept)
@@ -157,6 +159,24 @@ func add[T river.JobArgs](all *river.Workers, observer jobObserver, do func(cont
 	})
 }
 
+// inParts does a part of work that may take longer than a job has time. part
+// begins after a purchase and returns the last one that it did, or an empty id at
+// the end. The queue keeps it with the job, which runs again at once for the part
+// after it.
+func inParts(ctx context.Context, part func(context.Context, ship.ShipmentID) (ship.ShipmentID, error)) (again time.Duration, err error) {
+	river.ResumableStepCursor(ctx, "after", nil, func(ctx context.Context, after ship.ShipmentID) error {
+		if after, err = part(ctx, after); err != nil || after == "" {
+			return err
+		}
+		again, err = time.Millisecond, river.ResumableSetCursor(ctx, after)
+		return errMoreParts
+	})
+	return again, err
+}
+
+// errMoreParts says to the queue that a step is not complete.
+var errMoreParts = errors.New("there are more parts")
+
 // addLasting adds a job that is never given up: about a purchase, or an
 // endpoint that is parked. What do returns beside its error is after how long
 // the job runs again; zero ends it.
@@ -164,13 +184,32 @@ func addLasting[T river.JobArgs](all *river.Workers, observer jobObserver, do fu
 	river.AddWorker(all, &worker[T]{jobObserver: observer, do: do, lasting: true})
 }
 
+// exportTime is how long a file with what is held about somebody may take: it is
+// made in one piece, and an account with very many trackers takes minutes.
+const exportTime = 20 * time.Minute
+
+// addLong adds a job that is never given up, and that cannot be done in parts: it has
+// more time than others. After a crash it is begun again when that time is over.
+func addLong[T river.JobArgs](all *river.Workers, observer jobObserver, timeout time.Duration, do func(context.Context, T) error) {
+	river.AddWorker(all, &worker[T]{
+		jobObserver: observer,
+		do:          func(ctx context.Context, args T) (time.Duration, error) { return 0, do(ctx, args) },
+		lasting:     true,
+		timeout:     timeout,
+	})
+}
+
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	jobObserver
 
 	do      func(context.Context, T) (time.Duration, error)
-	lasting bool // never cancelled or discarded
+	lasting bool          // never cancelled or discarded
+	timeout time.Duration // zero for that of all jobs
 }
+
+// Timeout is how long the job may take. It is not rescued before that.
+func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return w.timeout }
 
 // NextRetry is when a job that failed, or whose process died, is tried again.
 // The queue's default grows with the fourth power of the attempts: a few crashes
@@ -200,8 +239,9 @@ func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
 	case err == nil:
 		return "done", nil
 	case errors.Is(err, store.ErrMisdirected):
-		// The account has moved, and its jobs with it.
-		return "moved", river.JobCancel(err)
+		// The account moves, and its jobs with it. The move may also go back, so
+		// the job stays open: what has left with the account is deleted here.
+		return "moving", river.JobSnooze(w.retry)
 	case w.lasting:
 		// A snooze uses up no attempt, so the job outlives any failure.
 		return "failed", river.JobSnooze(max(again, w.retry))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -72,6 +74,21 @@ func TestOtherJobsAreCancelledOnlyIfTheyCanNeverWork(t *testing.T) {
 		err := testWorker(false, func() (time.Duration, error) { return 0, ship.Errorf(kind, "no") }).Work(t.Context(), row)
 		if _, got := errors.AsType[*rivertype.JobCancelError](err); got != cancelled || err == nil {
 			t.Errorf("%s: %v, cancelled %t, want %t", kind, err, got, cancelled)
+		}
+	}
+}
+
+// TestJobsOfAnAccountThatMovesStayOpen is about jobs that are due while the shard of
+// their account is frozen: only open jobs go with it, or are done if it stays.
+func TestJobsOfAnAccountThatMovesStayOpen(t *testing.T) {
+	t.Parallel()
+	row := &river.Job[job.SettlePurchase]{JobRow: &rivertype.JobRow{}}
+	for _, lasting := range []bool{true, false} {
+		err := testWorker(lasting, func() (time.Duration, error) {
+			return 0, &ship.Error{Kind: ship.Unavailable, Message: "moving", Err: store.ErrMisdirected}
+		}).Work(t.Context(), row)
+		if _, ok := errors.AsType[*rivertype.JobSnoozeError](err); !ok {
+			t.Errorf("lasting %t: %v, want a snooze", lasting, err)
 		}
 	}
 }
@@ -293,4 +310,89 @@ func TestPeriodicJobsRunAtTheStart(t *testing.T) {
 		var n int
 		return conn.QueryRow(t.Context(), "SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'").Scan(&n) == nil && n == 5
 	})
+}
+
+func TestWorkInPartsGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var after []ship.ShipmentID // by part
+	jobs := river.NewWorkers()
+	observer := jobObserver{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe, retry: time.Millisecond}
+	addLasting(jobs, observer, func(ctx context.Context, _ job.SweepAttempts) (time.Duration, error) {
+		return inParts(ctx, func(_ context.Context, last ship.ShipmentID) (ship.ShipmentID, error) {
+			switch after = append(after, last); len(after) {
+			case 1:
+				return "shp_1", nil
+			case 2:
+				return "shp_2", nil
+			case 3:
+				return "", context.DeadlineExceeded
+			}
+			return "", nil
+		})
+	})
+
+	client, err := river.NewClient(riverpgxv5.New(b.store.System()), &river.Config{
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 1}}, Workers: jobs, TestOnly: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	completed, unsubscribe := client.Subscribe(river.EventKindJobCompleted)
+	defer unsubscribe()
+	if _, err := client.Insert(t.Context(), job.SweepAttempts{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer client.StopAndCancel(context.WithoutCancel(t.Context())) //nolint:errcheck // the test has ended
+
+	select {
+	case <-completed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the job is not completed")
+	}
+	if want := []ship.ShipmentID{"", "shp_1", "shp_2", "shp_2"}; !slices.Equal(after, want) {
+		t.Errorf("the parts began after %q, want %q", after, want)
+	}
+}
+
+func TestAJobThatCannotBeDoneInPartsHasMoreTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	jobs := river.NewWorkers()
+	observer := jobObserver{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe, retry: time.Millisecond}
+	addLong(jobs, observer, time.Minute, func(ctx context.Context, _ job.Export) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+			return nil
+		}
+	})
+	client, err := river.NewClient(riverpgxv5.New(b.store.System()), &river.Config{
+		Queues:  map[string]river.QueueConfig{store.QueuePrivacy: {MaxWorkers: 1}},
+		Workers: jobs, JobTimeout: 100 * time.Millisecond, RescueStuckJobsAfter: 200 * time.Millisecond, TestOnly: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, unsubscribe := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobSnoozed)
+	defer unsubscribe()
+	if err := client.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer client.StopAndCancel(context.WithoutCancel(t.Context())) //nolint:errcheck // the test has ended
+	if _, err := client.Insert(t.Context(), job.Export{}, &river.InsertOpts{Queue: store.QueuePrivacy}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case event := <-ended:
+		if event.Kind != river.EventKindJobCompleted {
+			t.Errorf("it ended as %s", event.Kind)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it does not end")
+	}
 }

@@ -357,7 +357,34 @@ func (s *session) call(tool string, arguments any) reply {
 	got := s.ask(tool, arguments)
 	s.calls = append(s.calls, tool)
 	s.heard = append(s.heard, got.Text)
+	if text := outsideUntrusted(got.value); instruction.MatchString(text) {
+		s.w.t.Errorf("%s answers what others wrote outside of untrusted: %s", tool, text)
+	}
 	return got
+}
+
+// outsideUntrusted returns the texts of an answer that are not marked as written by
+// others.
+func outsideUntrusted(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value + "\n"
+	case []any:
+		var all string
+		for _, item := range value {
+			all += outsideUntrusted(item)
+		}
+		return all
+	case map[string]any:
+		var all string
+		for name, member := range value {
+			if name != "untrusted" {
+				all += outsideUntrusted(member)
+			}
+		}
+		return all
+	}
+	return ""
 }
 
 // isFull reports whether the proof runs at full size.

@@ -32,7 +32,7 @@ func TestAPersonApprovesAPurchase(t *testing.T) {
 		chromedp.Navigate(s.base+"/app/live/keys"), chromedp.WaitVisible(`[name=approvalAbove]`), chromedp.SetValue(`[name=name]`, "Support agent"),
 		chromedp.SetValue(`[name=maxPerPurchase]`, "80"), chromedp.SetValue(`[name=approvalAbove]`, "much"), chromedp.SetValue(`[name=countries]`, "us, ca"),
 		chromedp.Click(`form[action$=keys] button.primary`), sees("Must be an amount of USD"), s.shot("approvals-key-wrong"),
-		chromedp.SetValue(`[name=approvalAbove]`, "0"), chromedp.Click(`form[action$=keys] button.primary`), sees("approval above $0.00"), s.shot("approvals-key"),
+		chromedp.SetValue(`[name=approvalAbove]`, "0"), chromedp.Click(`form[action$=keys] button.primary`), sees("approval for every purchase"), s.shot("approvals-key"),
 	)
 
 	key := s.command("key", "create", "--live", "--name", "Shopping agent", "--approval-above", "5")

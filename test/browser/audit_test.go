@@ -63,5 +63,5 @@ func TestTheAuditLogShowsWhatKeysAndCommandsChanged(t *testing.T) {
 	s.do("who changed what", chromedp.Navigate(s.base+"/app/test/audit"), sees("webhook.made"), sees("Web shop (sk_test_"), sees("web-shop/2.1"), sees("waybill key revoke"))
 	s.do("what keys changed", until(`(document.querySelector("select[name=by]").value = "keys", document.querySelector("select[name=by]").dispatchEvent(new Event("change", {bubbles: true})))`), until(`!document.body.innerText.includes("waybill key revoke")`), sees("routing.draft_saved"))
 	s.do("what one did", until(`([...document.querySelectorAll("#list a.who")].find(a => a.innerText.includes("Web shop")).click(), true)`), until(`location.search.includes("by=key_")`), sees("webhook.made"))
-	s.do("a key that is over", chromedp.Navigate(s.base+"/app/test/requests"), sees("401"), chromedp.Click(`#list tbody a`), sees("the API key was revoked at"))
+	s.do("a key that is over", chromedp.Navigate(s.base+"/app/test/requests"), s.untilReloaded(`document.body && document.body.innerText.includes("401")`), chromedp.Click(`#list tbody a`), sees("the API key was revoked at"))
 }

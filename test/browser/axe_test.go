@@ -53,8 +53,8 @@ func looked() []screen {
 	return []screen{screens[0], screens[3]}
 }
 
-// TestEveryPageIsAccessible has axe look at every page of the route table,
-// light and dark, on a desk and on a phone.
+// TestEveryPageIsAccessible has axe look at every page of the route table and at
+// the documentation, light and dark, on a desk and on a phone.
 func TestEveryPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	c := newTown(t)
@@ -66,6 +66,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	if len(c.audit()) != 1 {
 		t.Error("axe overlooks a button without a name")
 	}
+	pages = append(pages, docPages...)
 	for _, sc := range looked() {
 		c.sit(sc)
 		for _, path := range pages {

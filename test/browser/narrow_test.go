@@ -43,11 +43,19 @@ func TestEveryPageFitsThePhone(t *testing.T) {
 		c.must(err)
 		return found
 	}
-	for _, path := range append(pages, "/app/live", "/app/live/shipments", "/app/live/shipments/new", "/app/live/carriers") {
+	for _, path := range append(append(pages, docPages...), "/app/live", "/app/live/shipments", "/app/live/shipments/new", "/app/live/carriers") {
 		if found := look(path); len(found) > 0 {
 			t.Errorf("%s: %s", fileOf(path), strings.Join(found, "; "))
 		}
 	}
+
+	// The widest list has to fit a small laptop: its last columns would be out of
+	// sight.
+	c.sit(screens[0])
+	if found := look(c.home + "/shipments"); len(found) > 0 {
+		t.Errorf("the list of shipments on a laptop: %s", strings.Join(found, "; "))
+	}
+	c.sit(narrowest)
 	c.do("break a page", run(`document.querySelector("main").insertAdjacentHTML("beforeend", "<button class='button'>" + "wide ".repeat(60) + "</button>")`))
 	if found, err := chromedp.Run(c.tab, chromedp.Evaluate[[]string](wide)); err != nil || len(found) == 0 {
 		t.Errorf("a line that is too wide is overlooked: %v, %v", found, err)

@@ -46,6 +46,11 @@ func TestNewShipmentWithLiveRatesAndPrint(t *testing.T) {
 		until(`(() => { const s = document.getElementById("f-box"); s.selectedIndex = 1; s.dispatchEvent(new Event("change", {bubbles: true})); return true; })()`),
 		until(`document.getElementById("f-width").value === "7.5" && document.querySelectorAll(".rates .offer").length > 5 && !document.querySelector(".rates .asking")`), settled(),
 	)
+	s.do("service points are offered beside small buttons",
+		chromedp.Click(`details:has(#service-point) > summary`), chromedp.Click(`#service-point button`), chromedp.WaitVisible(`fieldset.points`),
+		until(`Array.from(document.querySelectorAll(".points label")).every((label) => label.children[0].offsetWidth < 24 && label.children[1].offsetLeft - label.offsetLeft < 40)`), s.shot("new-points"),
+		settled(),
+	)
 	s.do("the fastest is bought and printed at once",
 		chromedp.Click(`.is-fastest input`), chromedp.Click(`button[value=print]`), until(`location.pathname.endsWith("/print")`),
 		until(`document.querySelector("body.print img").naturalWidth > 1000`),

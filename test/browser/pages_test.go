@@ -25,6 +25,10 @@ var files = regexp.MustCompile(`\.(csv|pdf|zpl|json)$|/label/|/documents/|/proof
 // unseen are the pages that need a state which the town is not in.
 var unseen = []string{"/app/setup", "/app/reset/{token}"}
 
+// docPages are those of the documentation that have everything the others have: a
+// table of roles, a long guide with code, the errors, and results of the search.
+var docPages = []string{"/docs/guides", "/docs/webhooks", "/docs/errors", "/docs/search?q=service+point"}
+
 // accountPages is how the table begins the addresses of an account's pages.
 const accountPages = "/app/{account}/{mode}"
 

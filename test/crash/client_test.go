@@ -37,6 +37,11 @@ type client struct {
 const (
 	shipFrom = `{"name":"Warehouse","company":"Shop","address1":"1 Market St","city":"San Francisco","state":"CA","zip":"94105","country":"US","phone":"+14155550100"}`
 	shipTo   = `{"name":"Ada Lovelace","address1":"350 5th Avenue","city":"New York","state":"NY","zip":"10118","country":"US","phone":"+12125550100"}`
+
+	// abroad is the end of an order whose documents customs asks for.
+	abroad = `"origin":` + shipFrom + `,"destination":{"name":"Erika Muster","address1":"Hauptstr. 1","city":"Berlin","zip":"10115","country":"DE","phone":"+493012345678"}` +
+		`,"parcel":{"weight":2.5,"weightUnit":"lb"},"customs":{"contentsType":"merchandise","documentsFollow":true,` +
+		`"items":[{"description":"Wooden toys","quantity":2,"value":{"amount":"12.50","currency":"USD"},"weight":1,"hsCode":"950300","originCountry":"US"}]}}`
 )
 
 func newClient(w *world, s scenario) *client {

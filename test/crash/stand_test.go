@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,8 +71,8 @@ type stand struct {
 	void   *emulator.Faults // at the first void
 	cheap  bool             // it quotes half of what it charges
 	silent bool             // after the first purchase it answers nothing else, until heal
-	asked  bool             // for a purchase, a pickup or a manifest
-	hand   *emulator.Faults // at the first pickup or manifest
+	asked  bool             // for a purchase, a pickup, a manifest or a document
+	hand   *emulator.Faults // at the first of these after arm
 	armed  bool             // the next call that does something is one of these
 }
 
@@ -105,7 +106,7 @@ func (c *stand) close() {
 	c.http.Close()
 }
 
-// arm has the carrier misbehave at the next pickup or manifest.
+// arm has the carrier misbehave at the next pickup, manifest or document.
 func (c *stand) arm(h handing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,6 +118,13 @@ func (c *stand) arm(h handing) {
 	default:
 		c.hand = &emulator.Faults{Day: map[string]float64{h.fault: 1}}
 	}
+}
+
+// wasAsked reports whether the armed call has come.
+func (c *stand) wasAsked() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
 }
 
 // heal ends all misbehaviour.
@@ -143,13 +151,16 @@ func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// handingCalls are the calls that book a pickup, close a manifest or send a document; at
+// UPS that which attaches it, because what is only uploaded has no effect.
+var handingCalls = regexp.MustCompile(`^(POST|PUT|DELETE) .*(pickup|scan-form|endofday|paperlessdocuments/v2/image|/documents/)`)
+
 // next is how the next call is answered.
 func (c *stand) next(call string) (faults *emulator.Faults, down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	isToken := strings.Contains(call, "oauth")
 	switch {
-	case c.armed && !isToken && !strings.HasPrefix(call, http.MethodGet):
+	case c.armed && handingCalls.MatchString(call):
 		c.asked, c.armed = true, false
 		faults, c.hand = c.hand, nil
 	case strings.HasPrefix(call, c.voids):

@@ -360,3 +360,106 @@ func TestOperationsListsEveryMetric(t *testing.T) {
 		t.Errorf("only %d metrics were found", len(inCode))
 	}
 }
+
+// runMarks are the comments in front of blocks that a test runs as they stand.
+var runMarks = regexp.MustCompile(`^<!-- (walk|unpack|operate|run( \d+)?|follow|terminal|example|call|verify \w+|recipe \w+ \S+|first-label) -->$`)
+
+// notRun are the blocks of README.md and docs that no test runs as they stand, by
+// their file and how they begin, with the reason. The commands of the program in them
+// exist, with their flags: internal/cli's TestEveryCommandOfTheGuidesExists.
+var notRun = map[string]string{
+	"README.md export WAYBILL_URL=":               "the key is a placeholder",
+	"README.md ./waybill listen":                  "run with the examples of the terminal guide",
+	"README.md export PATH":                       "names the folder of the program",
+	"README.md waybill connection fields":         "needs credentials of a carrier",
+	`README.md {"rules"`:                          "an excerpt; docs/routing.md has it as a walk",
+	"README.md waybill routing check":             "needs the file of the excerpt",
+	"README.md export SECRET_KEY":                 "starts an image",
+	"adding-a-carrier.md $ make carrier":          "writes into the tree; tools/carrier tests it",
+	"agents.md waybill key create":                "needs an account with live connections; test/e2e: TestKeysOfAgentsSpendWhatTheyMay",
+	"agents.md {":                                 "an answer, shortened",
+	"batch-api.md {":                              "an answer, shortened",
+	"cells.md waybill":                            "needs several databases; test/cells",
+	"cells.md MIGRATE_DATABASE_URL":               "needs several databases; test/cells",
+	"cells.md export CELL_DATABASES":              "needs several databases; test/cells",
+	"cli.md waybill login":                        "a person approves it; internal/cli: TestATerminalSignsInThroughTheDashboard",
+	"cli.md pass show":                            "needs a program that stores passwords",
+	"cli.md waybill pickup resolve":               "run with the examples of the commands",
+	"cli.md source":                               "changes the shell of a person",
+	"connections.md waybill connection":           "needs credentials of a carrier",
+	"connections.md go build":                     "builds the program",
+	"emulators.md waybill emulate":                "runs until it is stopped",
+	"emulators.md CARRIER_URLS":                   "runs until it is stopped",
+	"emulators.md . ~/.local":                     "reads a file of the person",
+	"emulators.md curl -sS http://127.0.0.1:9001": "needs the emulator at its own address",
+	"emulators.md export UPS_CLIENT_ID":           "settings alone",
+	"end-of-day.md export WAYBILL_KEY":            "the key is a placeholder",
+	"failover.md apt install":                     "installs programs",
+	"failover.md DATABASE_URL":                    "a setting alone",
+	"keys.md waybill secret-key":                  "restarts the service in between; test/e2e: rotation_test.go",
+	"kubernetes.md kubectl":                       "needs a cluster; test/deploy",
+	"kubernetes.md helm":                          "needs a cluster; test/deploy",
+	"locations.md export WAYBILL_KEY":             "the key is a placeholder",
+	"mcp.md waybill key create":                   "test/agents makes keys with the same flags",
+	"mcp.md {":                                    "settings of other programs",
+	"moving-from-easypost.md waybill import":      "run with the examples of the commands",
+	"operations.md":                               "installs, or changes the machine or its database; test/deploy",
+	"options.md":                                  "an excerpt",
+	"plugins.md":                                  "needs a plug-in; test of internal/plugin",
+	"quickstart-developer.md waybill dev":         "runs until it is stopped",
+	"quickstart-developer.md export WAYBILL_URL":  "the key is a placeholder",
+	"quickstart-operator.md export DATABASE_URL":  "the address is a placeholder",
+	"quickstart-operator.md waybill serve":        "runs until it is stopped",
+	"quickstart-warehouse.md export WAYBILL_URL":  "the key is a placeholder",
+	"routing.md make build":                       "builds the program",
+	"routing.md {":                                "internal/cli checks every rule book of the guide",
+	"routing.md waybill ratesheet check":          "needs a contract of a carrier",
+	"sdks.md":                                     "builds the packages; make release-check",
+	"sign-in.md waybill audit stream":             "runs until it is stopped",
+	"testing.md $ make test":                      "the tests themselves",
+	"tracking.md {":                               "an answer",
+	"tracking.md waybill connection push":         "needs a connection",
+	"tracking.md waybill tracking":                "needs a database with the events of carriers",
+	"webhooks.md waybill listen":                  "run with the examples of the terminal guide",
+	"webhooks.md body, err":                       "an excerpt of a handler; client: ExampleVerifyWebhook is run",
+}
+
+// TestEveryBlockIsRunOrListed finds code in README.md and docs that nothing runs.
+func TestEveryBlockIsRunOrListed(t *testing.T) {
+	t.Parallel()
+	guides, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?ms)^(<!-- [^\n]* -->\n)? *```(sh|console|go|js|ts|python|ruby|json)\n *(.*?)^ *```")
+	used := map[string]bool{}
+	for _, guide := range append(guides, filepath.Join(root, "README.md")) {
+		name := filepath.Base(guide)
+		text := read(t, strings.TrimPrefix(guide, root))
+
+		// The examples of the commands are run where they are written.
+		before, rest, _ := strings.Cut(text, "<!-- reference -->")
+		_, after, _ := strings.Cut(rest, "<!-- /reference -->")
+		for _, found := range block.FindAllStringSubmatch(before+after, -1) {
+			if runMarks.MatchString(strings.TrimSpace(found[1])) {
+				continue
+			}
+			listed := false
+			for begin := range notRun {
+				if strings.HasPrefix(name+" "+found[3], begin) {
+					used[begin] = true
+					listed = true
+				}
+			}
+			if !listed {
+				line, _, _ := strings.Cut(found[3], "\n")
+				t.Errorf("%s: no test runs the block that begins with %q, and it is not listed", name, line)
+			}
+		}
+	}
+	for begin := range notRun {
+		if !used[begin] {
+			t.Errorf("%q is listed and there is no such block", begin)
+		}
+	}
+}

@@ -77,6 +77,7 @@ func TestProveFuzz(t *testing.T) {
 	}, map[string]any{
 		"requests":     f.sent(),
 		"routes":       len(f.routes),
+		"cells":        f.cells,
 		"principals":   len(f.principals),
 		"statuses":     f.statuses,
 		"serverErrors": f.violations,
@@ -114,6 +115,7 @@ const (
 type fuzzer struct {
 	*testing.T
 	url        string
+	cells      int // 1 without CELLS
 	seed       uint64
 	log        *lockedBuffer // of the service
 	account    string
@@ -153,7 +155,7 @@ func (b *lockedBuffer) String() string {
 func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	t.Helper()
 	w := newWorld(t)
-	f := &fuzzer{T: t, seed: seed, log: &lockedBuffer{}, statuses: map[string]int{}}
+	f := &fuzzer{T: t, cells: max(1, len(w.cells)), seed: seed, log: &lockedBuffer{}, statuses: map[string]int{}}
 	w.stderr = f.log
 	f.url, _ = w.serve("RATE_LIMIT=0")
 	account, key := w.account("fuzzed")

@@ -271,3 +271,115 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 	t.Fatalf("%s did not come", what)
 }
+
+// A setup makes what the calls of a guide are about. In it, post sends a body and
+// id reads the id of an answer.
+type setup struct {
+	commands string
+	answers  map[string]string // the codes of calls that cannot succeed here, by a part of their address
+}
+
+var setups = map[string]setup{
+	"addresses": {},
+	"batch-api": {
+		// The guide's own first call, whose answer is the batch of the others.
+		commands: `BATCH=$(post /v1/batches '{"shipments":[{"orderId":"b","destination":'"$ADA"',"parcel":{"weight":1}}]}' | id)
+			until post "/v1/batches/$BATCH" | grep -q '"status":"done"'; do sleep 0.2; done`,
+	},
+	"end-of-day": {
+		commands: `MANIFEST=$(post /v1/manifests '{"carrier":"usps"}' | id)
+			buy usps
+			PICKUP=$(post /v1/pickups '{"carrier":"ups","parcels":1,"readyAt":"'$DAY'T09:00:00-08:00","closeAt":"'$DAY'T17:00:00-08:00"}' | id)`,
+		answers: map[string]string{"/resolve": "not_in_review"},
+	},
+	"international": {
+		commands: `post "/v1/labels/$SHIPMENT.pdf" > certificate.pdf`,
+		answers:  map[string]string{"/resolve": "document_not_found", "/documents": "documents_unsupported"},
+	},
+	"locations": {
+		commands: `LOCATION=$(post /v1/locations '{"name":"Sparks","address":{"name":"Acme","address1":"2 Commerce Way","city":"Sparks","state":"NV","zip":"89431","country":"US","phone":"7755550100"}}' | id)`,
+	},
+	"mcp": {},
+	"privacy": {
+		commands: `EXPORT=$(post /v1/exports '{"email":"grace@example.com"}' | id)
+			until post "/v1/exports/$EXPORT" | grep -q '"status":"done"'; do sleep 0.2; done`,
+		answers: map[string]string{"/v1/retention": "live_key_required"},
+	},
+	"returns": {
+		commands: "REQUEST=rtn_01KJMBQDHV00G2N6V3T9RZKXB4",
+		answers:  map[string]string{"/approve": "return_request_not_found", "/deny": "return_request_not_found"},
+	},
+	"sandbox":        {},
+	"service-points": {},
+	"tracking": {
+		commands: `buy ups
+			post "/v1/sandbox/shipments/$SHIPMENT/advance" '{"status":"delivered"}' > /dev/null`,
+	},
+	"webhooks": {},
+}
+
+// beforeCalls defines what setups use, and a curl that sends the calls of a guide,
+// with its placeholders filled in, to the service of the test. It writes the status,
+// the code and the address of each call to the file calls.
+const beforeCalls = `
+DAY=$(date -d tomorrow +%F)
+KEY=$WAYBILL_KEY
+ADA='{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"}'
+post() { command curl -sS --fail-with-body "$WAYBILL_URL$1" -H "Authorization: Bearer $WAYBILL_KEY" -H 'Content-Type: application/json' ${2:+-d "$2"}; }
+id() { sed -n 's/^{"id":"\([^"]*\)".*/\1/p'; }
+buy() { SHIPMENT=$(post /v1/shipments '{"orderId":"'$GUIDE'","carrier":"'$1'","destination":'"$ADA"',"parcel":{"weight":2}}' | id); }
+curl() {
+	local args=() arg address=
+	for arg in "$@"; do
+		arg=${arg//http:\/\/localhost:8080/$WAYBILL_URL}
+		arg=${arg//https:\/\/ship.example.com/$WAYBILL_URL}
+		arg=${arg//bat_01KJMBQDHV00G2N6V3T9RZKXB4/${BATCH-}}
+		arg=${arg//man_.../${MANIFEST-}}
+		arg=${arg//pik_.../${PICKUP-}}
+		arg=${arg//loc_.../${LOCATION-}}
+		arg=${arg//exp_.../${EXPORT-}}
+		arg=${arg//2026-03-02/$DAY}
+		case $arg in "$WAYBILL_URL"*) address=${arg#"$WAYBILL_URL"} ;; esac
+		args+=("$arg")
+	done
+	local status
+	status=$(command curl -s -o answer -w '%{http_code}' "${args[@]}") # the first -o counts
+	echo "$status $(sed -n 's/.*"code":"\([a-z_]*\)".*/\1/p' answer) $address" >> calls
+}
+buy usps
+`
+
+// TestTheCallsOfTheGuidesWork sends every request that a guide shows with curl.
+func TestTheCallsOfTheGuidesWork(t *testing.T) {
+	service := dev(t, "--data-dir", openDir(t))
+	for guide, before := range setups {
+		t.Run(guide, func(t *testing.T) {
+			blocks := commandsOf(t, guide, "call")
+			if len(blocks) == 0 {
+				t.Fatal("the guide has no calls")
+			}
+			_, dir := script(t, append([]string{beforeCalls + before.commands}, blocks...),
+				"WAYBILL_URL="+service.URL, "WAYBILL_KEY="+service.APIKey, "GUIDE="+guide)
+			calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			sent := 0
+			for line := range strings.Lines(string(calls)) {
+				sent++
+				fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+				expected := false
+				for part, code := range before.answers {
+					expected = expected || code == fields[1] && strings.Contains(fields[2], part)
+				}
+				if !strings.HasPrefix(fields[0], "2") && !expected {
+					t.Errorf("a call of the guide is answered with %s", line)
+				}
+			}
+			if want := strings.Count("\n"+strings.Join(blocks, "\n"), "\ncurl "); sent != want {
+				t.Errorf("%d calls were sent, and the guide has %d", sent, want)
+			}
+		})
+	}
+}

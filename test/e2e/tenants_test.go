@@ -175,7 +175,12 @@ func TestNobodyReachesAnothersThings(t *testing.T) {
 		second, key := w.account("second")
 		probes += reachFor(t, url, key, strangersTo(w, second, other))
 	}
-	proving.Report(t, "security.json", nil, map[string]any{"operations": len(operations(t)), "probes": probes, "leaks": proving.Failures(t)})
+	proving.Report(t, "security.json", nil, map[string]any{
+		"operations": len(operations(t)),
+		"probes":     probes,
+		"leaks":      proving.Failures(t),
+		"cells":      max(1, len(w.cells)),
+	})
 }
 
 // reachFor has the strangers reach for the things of the key's tenant, and returns

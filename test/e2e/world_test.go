@@ -5,7 +5,9 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,17 +22,42 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-// world is a migrated database and what runs on it.
+// world is a migrated database and what runs on it. With CELLS=2 it is two cells
+// behind a router, and accounts are in the one and the other in turn.
 type world struct {
 	t        *testing.T
 	database string
-	stderr   io.Writer // of servers
+	cells    []string          // their databases; the first is the directory. None without CELLS
+	homes    map[string]string // databases of accounts
+	stderr   io.Writer         // of servers
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	needBinary(t)
-	return &world{t: t, database: storetest.URL(t), stderr: os.Stderr}
+	w := &world{t: t, database: storetest.URL(t), homes: map[string]string{}, stderr: os.Stderr}
+	if os.Getenv("CELLS") == "2" {
+		w.cells = []string{w.database, storetest.URL(t)}
+		w.addCells("http://127.0.0.1:1", "http://127.0.0.1:1")
+	}
+	return w
+}
+
+// addCells makes the databases cells, whose copies of the service are at the addresses.
+// Each holds half of the shards.
+func (w *world) addCells(addresses ...string) {
+	w.t.Helper()
+	for i, database := range w.cells {
+		name := fmt.Sprint("cell-", i+1)
+		w.run("cell", "add", name, "--url", addresses[i], "--cell-database", database)
+		if i == 0 {
+			// Nothing is in these shards yet, so nothing has to be moved.
+			_, err := storetest.Conn(w.t, w.database).Exec(w.t.Context(), "UPDATE shards SET cell = 'cell-2', epoch = 1 WHERE shard >= 2048")
+			if err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
 }
 
 func root(t *testing.T) string {
@@ -57,8 +84,14 @@ func needBinary(t *testing.T) {
 // run runs a command of the binary and returns its standard output.
 func (w *world) run(args ...string) string {
 	w.t.Helper()
+	return w.runAt(w.database, args...)
+}
+
+// runAt runs a command on a database.
+func (w *world) runAt(database string, args ...string) string {
+	w.t.Helper()
 	cmd := exec.Command(binary(w.t), args...)
-	cmd.Env = w.env()
+	cmd.Env = w.env("DATABASE_URL=" + database)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -76,17 +109,40 @@ func (w *world) env(more ...string) []string {
 // account makes an account and a key of it.
 func (w *world) account(name string, keyFlags ...string) (account, key string) {
 	w.t.Helper()
-	account = strings.Fields(w.run("account", "create", "--name", name))[0]
+	home := w.database
+	if len(w.cells) > 0 {
+		home = w.cells[len(w.homes)%len(w.cells)]
+	}
+	account = strings.Fields(w.runAt(home, "account", "create", "--name", name))[0]
+	w.homes[account] = home
 	return account, w.key(account, keyFlags...)
 }
 
 func (w *world) key(account string, flags ...string) string {
 	w.t.Helper()
-	return strings.TrimSpace(w.run(append([]string{"key", "create", "--account", account, "--name", "e2e"}, flags...)...))
+	home := cmp.Or(w.homes[account], w.database)
+	return strings.TrimSpace(w.runAt(home, append([]string{"key", "create", "--account", account, "--name", "e2e"}, flags...)...))
 }
 
-// serve starts a copy of the service and returns its address.
+// serve starts a copy of the service, or one for each cell and a router, and returns
+// the address for clients.
 func (w *world) serve(env ...string) (url string, pid int) {
+	w.t.Helper()
+	if len(w.cells) == 0 {
+		return w.start("serve", env...)
+	}
+
+	var addresses []string
+	for _, database := range w.cells {
+		url, _ := w.start("serve", append(env, "DATABASE_URL="+database, "TRUSTED_PROXIES=127.0.0.1/32")...)
+		addresses = append(addresses, url)
+	}
+	w.addCells(addresses...)
+	return w.start("route", env...)
+}
+
+// start starts a program that listens, and returns its address.
+func (w *world) start(command string, env ...string) (url string, pid int) {
 	w.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +150,7 @@ func (w *world) serve(env ...string) (url string, pid int) {
 	}
 	addr := l.Addr().String()
 	_ = l.Close()
-	cmd := exec.Command(binary(w.t), "serve")
+	cmd := exec.Command(binary(w.t), command)
 	cmd.Env = w.env(append(env, "LISTEN="+addr)...)
 	cmd.Stderr = w.stderr
 	if err := cmd.Start(); err != nil {

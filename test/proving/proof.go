@@ -26,6 +26,7 @@ type Proof struct {
 	Crashes      int64          `json:"crashes"`         // kill -9 of Postgres
 	Stops        int64          `json:"stops,omitempty"` // SIGSTOP of copies
 	Failovers    int            `json:"failovers,omitempty"`
+	Moves        int            `json:"moves,omitempty"` // of shards between cells
 	Seed         uint64         `json:"seed"`
 	Violations   int            `json:"violations"`
 	Duplicates   int            `json:"duplicates,omitempty"`

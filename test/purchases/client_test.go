@@ -185,7 +185,15 @@ func (c *clients) definite(o *order, status int, answer []byte) bool {
 			c.t.Errorf("%s: 201 %s", o.key, answer)
 		}
 		return true
-	case http.StatusAccepted, http.StatusConflict, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusAccepted:
+		// Only a person ends a purchase in review; asking again does not.
+		var now shipment
+		if err := json.Unmarshal(answer, &now); err == nil && now.LabelStatus == "needs_review" {
+			o.status = status
+			return true
+		}
+		return false
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return false
 	}
 	var problem struct{ Code string }

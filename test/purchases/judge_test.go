@@ -27,6 +27,7 @@ type judge struct {
 	attempts  map[string]int    // of a key
 	shipments map[string]string // of a key, seen by the client or not
 	abandoned map[string]bool   // carrier and number: recorded as lost, of a carrier that takes nothing back
+	reviewed  map[string]bool   // keys of purchases that wait for a person, which no carrier can be asked about
 	ends      map[string]int    // label statuses
 	orphaned  map[string]int    // by what became of them
 	slowest   time.Duration     // from the sale of a label that is voided to its void
@@ -35,10 +36,19 @@ type judge struct {
 // judge looks at everything, once all is settled.
 func (w *world) judge(orders []*order) *judge {
 	w.t.Helper()
-	j := &judge{
+	j := w.newJudge(orders)
+	j.judge()
+	return j
+}
+
+func (w *world) newJudge(orders []*order) *judge {
+	return &judge{
 		world: w, orders: orders, violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{}, attempts: map[string]int{},
 		shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
 	}
+}
+
+func (j *judge) judge() {
 	j.readAttempts()
 	j.readOrphaned()
 	j.compare()
@@ -46,10 +56,9 @@ func (w *world) judge(orders []*order) *judge {
 	j.readEvents()
 	j.repeat()
 	j.fetchLabels()
-	if out := w.waybill("doctor"); strings.Contains(out, "FAIL") {
+	if out := j.waybill("doctor"); strings.Contains(out, "FAIL") {
 		j.add("doctor", out)
 	}
-	return j
 }
 
 func (j *judge) add(kind string, list ...string) {
@@ -182,11 +191,20 @@ func (j *judge) compareOrder(o *order, live []*sale) {
 		if o.status == http.StatusCreated {
 			j.add("told and not bought", o.key+": "+j.story(o.key))
 		}
+	case "needs_review":
+		if j.reviewed == nil {
+			j.add("not settled", fmt.Sprintf("%s needs review, answered %d: %s", o.key, o.status, j.story(o.key)))
+			break
+		}
+		j.reviewed[o.key] = true
+		if o.status != http.StatusAccepted {
+			j.add("answered otherwise", fmt.Sprintf("%s needs review, answered %d: %s", o.key, o.status, j.story(o.key)))
+		}
 	default:
 		j.add("not settled", fmt.Sprintf("%s is %q, answered %d: %s", o.key, now.LabelStatus, o.status, j.story(o.key)))
 	}
 	if o.status == http.StatusCreated && (o.shipment.ID != j.shipments[o.key] || o.shipment.TrackingNumber != now.TrackingNumber) {
-		j.add("told otherwise", fmt.Sprintf("%s was told %+v, it is %+v", o.key, o.shipment, now))
+		j.add("answered otherwise", fmt.Sprintf("%s was answered %+v, it is %+v", o.key, o.shipment, now))
 	}
 }
 

@@ -70,16 +70,16 @@ func TestProveMovedClients(t *testing.T) {
 	w.turnAll(emulator.Faults{})
 	_, violations := w.settle(2 * time.Minute)
 
-	second, untold, sold := w.judgeMoved(t, list)
+	second, differing, sold := w.judgeMoved(t, list)
 	lost, sent := 0, 0
 	for _, one := range list {
 		lost += one.lost
 		sent += one.sent
 	}
 	report(t, nil, map[string]any{
-		"purchases": n, "requests": sent, "lost": lost, "sold": sold, "violations": second + untold + len(violations), "seconds": proving.Round(lasted.Seconds()),
+		"purchases": n, "requests": sent, "lost": lost, "sold": sold, "violations": second + differing + len(violations), "seconds": proving.Round(lasted.Seconds()),
 	})
-	t.Logf("%d shipments, %d purchases sent, %d answers lost, %d labels sold: %d second labels, %d told otherwise", n, sent, lost, sold, second, untold)
+	t.Logf("%d shipments, %d purchases sent, %d answers lost, %d labels sold: %d second labels, %d answered otherwise", n, sent, lost, sold, second, differing)
 	for _, what := range violations {
 		t.Error(what)
 	}
@@ -173,7 +173,7 @@ func (w *world) hangUpMoved(p *proving.Process, id, body string, rng *rand.Rand)
 
 // judgeMoved counts, by the carriers' ledgers, the shipments with a second live
 // label, and those whose client was told something else than what was sold.
-func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, untold, sold int) {
+func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, differing, sold int) {
 	rows, err := w.pool.Query(t.Context(), `SELECT k.key, a.reference FROM idempotency_keys k JOIN purchase_attempts a ON a.shipment_id = k.shipment_id WHERE k.key LIKE 'compat:%'`)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, untold,
 			second++
 		}
 		if len(numbers) == 0 || !containsText(numbers, one.code) {
-			untold++
+			differing++
 			t.Errorf("%s was told %s, live are %v", one.id, one.code, numbers)
 		}
 	}
@@ -220,7 +220,7 @@ func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, untold,
 	if second > abandoned {
 		t.Errorf("%d shipments have a second live label", second-abandoned)
 	}
-	return max(0, second-abandoned), untold, sold
+	return max(0, second-abandoned), differing, sold
 }
 
 func containsText(list []string, text string) bool {

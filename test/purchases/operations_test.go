@@ -60,6 +60,7 @@ func TestOperationsUnderKills(t *testing.T) {
 	t.Logf("all clients have their answer after %.1f s", time.Since(start).Seconds())
 
 	w.turnAll(emulator.Faults{})
+	w.handedOver = d.onManifests
 	tail, late := w.settle(p.killing.settles)
 	d.add("not settled", late...)
 	d.settleDay(p.killing.settles)
@@ -80,9 +81,11 @@ func TestOperationsUnderKills(t *testing.T) {
 		out.Violations, out.Bound95 = violations, proving.Upper95(violations)/float64(n)
 		out.Seconds = proving.Round(time.Since(start).Seconds())
 	}, map[string]any{
-		"pickups": p.pickups, "labels": p.labels, "returns": p.returns, "answers": d.clients.answers,
+		"violations": violations,
+		"pickups":    p.pickups, "labels": p.labels, "returns": p.returns, "answers": d.clients.answers,
 		"pickupStates": d.states("pickups"), "manifestStates": d.states("manifests"), "needReview": d.reviews,
 		"settledAfterSeconds": proving.Round(tail.Seconds()),
+		"lostOnManifests":     w.count(`SELECT count(*) FROM orphaned_labels WHERE tracking_number = ANY ($1)`, d.onManifests()),
 	})
 	t.Logf("%d pickups, %d labels handed over, %d returns, %d kills, %d crashes of Postgres: %d violations",
 		p.pickups, p.labels, p.returns, w.kills.Load(), w.postgres.Crashes.Load(), violations)
@@ -286,6 +289,17 @@ func (d *day) readLedgers() (all []done) {
 	return all
 }
 
+// onManifests lists the labels on the manifests of carriers.
+func (d *day) onManifests() []string {
+	numbers := []string{}
+	for _, line := range d.readLedgers() {
+		if line.Kind == emulator.ManifestClosed {
+			numbers = append(numbers, line.Pieces...)
+		}
+	}
+	return numbers
+}
+
 // judgePickups compares the pickups with the ledgers: each was booked once at
 // most, and what was booked is recorded.
 func (d *day) judgePickups(ledger []done) {
@@ -294,7 +308,7 @@ func (d *day) judgePickups(ledger []done) {
 		lines                      []string
 	}
 	var all []*booked
-	rows, err := d.pool.Query(d.t.Context(), `SELECT id, carrier, state, request->'address'->>'address1' FROM pickups`)
+	rows, err := d.pool.Query(d.t.Context(), `SELECT id, carrier, state, request->'address'->>'address1' FROM pickups ORDER BY id`)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -47,22 +47,36 @@ type stand struct {
 	accepts map[string]string
 	ledger  string
 	faults  string
+	secret  string // of a plug-in
 }
+
+func (s *stand) isPlugin() bool { return s.secret != "" }
 
 // openStands starts the carriers. They behave.
 func (w *world) openStands() {
 	for _, name := range carrierNames {
-		s := &stand{accepts: credentials[name], ledger: filepath.Join(w.dir, name+".jsonl"), faults: filepath.Join(w.dir, name+".faults")}
-		s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
-		if err := os.WriteFile(s.faults, []byte("{}"), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		s := w.newStand(name, credentials[name])
 		s.Command = func() *exec.Cmd {
 			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults)
 		}
-		w.carriers = append(w.carriers, s)
 		s.Start(w.t)
 	}
+	w.awaitStands()
+}
+
+// newStand adds a carrier that is not started yet.
+func (w *world) newStand(name string, accepts map[string]string) *stand {
+	s := &stand{accepts: accepts, ledger: filepath.Join(w.dir, name+".jsonl"), faults: filepath.Join(w.dir, name+".faults")}
+	s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
+	if err := os.WriteFile(s.faults, []byte("{}"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.carriers = append(w.carriers, s)
+	return s
+}
+
+// awaitStands waits until all carriers listen.
+func (w *world) awaitStands() {
 	for _, s := range w.carriers {
 		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/faults") })
 	}

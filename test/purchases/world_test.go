@@ -22,8 +22,8 @@ import (
 	"github.com/waybillhq/waybill/test/proving"
 )
 
-// world is a cluster, two copies of the binary, four carriers and an account
-// that is connected to all of them.
+// world is a cluster, two copies of the binary, four carriers or a plug-in, and an
+// account that is connected to all of them.
 type world struct {
 	t        *testing.T
 	dir      string           // logs, ledgers, spools
@@ -39,6 +39,10 @@ type world struct {
 	watch    *watch // for secrets in answers
 
 	kills, stops atomic.Int64
+
+	// handedOver lists the labels that the carriers void no more, because they are on
+	// a manifest; nil if nothing is handed over.
+	handedOver func() []string
 }
 
 // fast are the waits of the service, ten to a hundred times shorter than the
@@ -69,11 +73,17 @@ func newWorld(t *testing.T, settings ...string) *world {
 
 func newWorldOn(t *testing.T, postgres *proving.Cluster, database string, settings ...string) *world {
 	t.Helper()
+	return openWorld(t, postgres, database, (*world).openStands, settings...)
+}
+
+// openWorld opens a world with the carriers that openCarriers starts.
+func openWorld(t *testing.T, postgres *proving.Cluster, database string, openCarriers func(*world), settings ...string) *world {
+	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), postgres: postgres, database: database, settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
 	w.http = &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(w.end)
 	w.settings = w.known(w.settings)
-	w.openStands()
+	openCarriers(w)
 	w.waybill("migrate")
 	w.account = strings.Fields(w.waybill("account", "create", "--name", "purchases"))[0]
 	w.connect()
@@ -101,9 +111,12 @@ func (w *world) known(settings []string) (list []string) {
 	return list
 }
 
-// connect gives the account the credentials of all four carriers.
+// connect gives the account the credentials of all carriers.
 func (w *world) connect() {
 	for _, s := range w.carriers {
+		if s.isPlugin() {
+			w.waybill("carrier", "add", s.Name, "--url", "http://"+s.Addr, "--secret", s.secret)
+		}
 		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.Name, "--name", "Main"}
 		for field, value := range s.accepts {
 			args = append(args, "--set", field+"="+value)
@@ -137,11 +150,19 @@ func (w *world) processes() (all []*proving.Process) {
 }
 
 func (w *world) env() []string {
-	urls := make([]string, len(w.carriers))
-	for i, s := range w.carriers {
-		urls[i] = s.Name + "=http://" + s.Addr
+	var urls []string
+	env := []string{"DATABASE_URL=" + w.database, "BASE_URL=https://ship.test", "SECRET_KEY=" + secretKey}
+	for _, s := range w.carriers {
+		if s.isPlugin() {
+			env = append(env, "CARRIER_PLUGIN_NETWORKS=127.0.0.0/8")
+			continue
+		}
+		urls = append(urls, s.Name+"=http://"+s.Addr)
 	}
-	return append([]string{"DATABASE_URL=" + w.database, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=https://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
+	if len(urls) > 0 {
+		env = append(env, "CARRIER_URLS="+strings.Join(urls, ","))
+	}
+	return append(env, w.settings...)
 }
 
 // secretKey seals what is secret; the database alone opens nothing.

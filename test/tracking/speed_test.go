@@ -164,7 +164,7 @@ func (w *world) newMeter() meter {
 	if err := w.pool.QueryRow(context.Background(), "SELECT pg_backend_pid()").Scan(&backend); err != nil {
 		w.t.Fatal(err)
 	}
-	parent, _, _ := readStat(backend)
+	parent, _, _ := proving.ReadStat(backend)
 	return meter{w, parent}
 }
 
@@ -173,18 +173,17 @@ func (m meter) measure(do func() int) figures {
 	if _, err := m.pool.Exec(context.Background(), "CHECKPOINT"); err != nil {
 		m.t.Fatal(err)
 	}
-	service, postgres, client := m.serviceCPU(), treeCPU(m.postmaster), ownCPU()
+	service, postgres, client := m.serviceCPU(), proving.TreeCPU(m.postmaster), proving.ProcessCPU(os.Getpid())
 	start := time.Now()
 	f := figures{events: do()}
 	f.took = time.Since(start)
-	f.service, f.postgres, f.client = m.serviceCPU()-service, treeCPU(m.postmaster)-postgres, ownCPU()-client
+	f.service, f.postgres, f.client = m.serviceCPU()-service, proving.TreeCPU(m.postmaster)-postgres, proving.ProcessCPU(os.Getpid())-client
 	return f
 }
 
 func (m meter) serviceCPU() (sum time.Duration) {
 	for _, p := range m.copies {
-		_, own, _ := readStat(p.PID())
-		sum += own
+		sum += proving.ProcessCPU(p.PID())
 	}
 	return sum
 }

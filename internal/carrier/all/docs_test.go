@@ -164,6 +164,7 @@ var abilityRows = []row{
 	{"API name", func(c described) string { return "`" + c.Name + "`" }},
 	{"quotes rates", able("rates")},
 	{"sells labels", able("buy")},
+	{"checks a purchase without making it", able("rehearse")},
 	{"looks up purchases by reference", able("find")},
 	{"voids labels", able("void")},
 	{"tracks parcels", able("track")},

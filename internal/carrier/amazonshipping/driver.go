@@ -3,7 +3,9 @@ package amazonshipping
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -90,9 +92,24 @@ func (d *driver) do(ctx context.Context, call carrierkit.Call, answer any) error
 		call.Header.Set("X-Amz-Access-Token", token)
 		call.Header.Set("X-Amzn-Shipping-Business-Id", d.business.id())
 		call.Header.Set("User-Agent", userAgent)
-		return call.Do(ctx, d.via, answer)
+		return asUnauthorized(call.Do(ctx, d.via, answer))
 	})
 	return explain(err)
+}
+
+// badToken are Amazon's words for an access token that has expired or was revoked.
+var badToken = regexp.MustCompile(`(?i)\baccess token\b.*\b(expired|revoked|invalid)\b`)
+
+// asUnauthorized makes an answer about the token one that a new token can change:
+// Amazon answers it with 403, like a role that is missing.
+func asUnauthorized(err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || !errors.Is(err, carrierkit.Status(http.StatusForbidden)) || !badToken.MatchString(refused.Refusal.Message) {
+		return err
+	}
+	unauthorized := *refused
+	unauthorized.Err = carrierkit.Status(http.StatusUnauthorized)
+	return &unauthorized
 }
 
 // answerLimit bounds an answer: a label is some hundred kilobytes.

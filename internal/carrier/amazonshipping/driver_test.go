@@ -72,6 +72,7 @@ func TestCarrier(t *testing.T) {
 		Order:       order(),
 		TokenPaths:  []string{"/auth/o2/token"},
 		ReadsBefore: []string{"buy"}, // the quote that is bought
+		EmptyObject: []string{"void"},
 		Refusal: carriertest.Refusal{
 			Status: 400,
 			Body:   `{"errors":[{"code":"InvalidRequest","message":"%s","details":""}]}`,

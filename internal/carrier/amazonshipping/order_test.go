@@ -3,6 +3,7 @@ package amazonshipping_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -365,5 +366,38 @@ func TestOnlyACancelledShipmentIsVoidedAlready(t *testing.T) {
 		if (err == nil) != isVoided {
 			t.Errorf("%s: %v", words, err)
 		}
+	}
+}
+
+// forgetful answers the first request for rates as Amazon does about a token that has
+// expired.
+type forgetful struct {
+	carrier.Doer
+	asked int
+}
+
+// Do is carrier.Doer.
+func (f *forgetful) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/rates") {
+		if f.asked++; f.asked == 1 {
+			body := `{"errors":[{"code":"Unauthorized","message":"Access to requested resource is denied.","details":"The access token you provided has expired."}]}`
+			return &http.Response{
+				StatusCode: http.StatusForbidden,
+				Header:     http.Header{"Content-Type": {"application/json"}},
+				Body:       io.NopCloser(strings.NewReader(body)),
+				Request:    r,
+			}, nil
+		}
+	}
+	return f.Doer.Do(r)
+}
+
+// TestATokenThatAmazonRefusesIsReplaced: Amazon answers 403 both for a token that has
+// expired and for a role that is missing.
+func TestATokenThatAmazonRefusesIsReplaced(t *testing.T) {
+	t.Parallel()
+	via := &forgetful{Doer: carriertest.Server(t, newStandIn(t))}
+	if _, err := openWith(t, credentials, via).Rates(t.Context(), order().Order); err != nil || via.asked != 2 {
+		t.Errorf("asked %d times: %v", via.asked, err)
 	}
 }

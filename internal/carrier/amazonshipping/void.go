@@ -11,9 +11,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Void cancels a shipment that was not picked up yet.
+// Void cancels a shipment that was not picked up yet. Amazon "returns an empty object
+// if the shipment is successfully cancelled".
 func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
-	var answer cancelAnswer
+	var answer errorAnswer
 	err := d.do(ctx, carrierkit.Call{
 		Method: http.MethodPut,
 		URL:    d.base + "/shipping/v2/shipments/" + url.PathEscape(purchase.CarrierRef) + "/cancel",
@@ -25,7 +26,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	case err != nil:
 		return carrier.VoidResult{}, err
-	case answer.Payload == nil:
+	case len(answer.Errors) > 0:
 		return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "Amazon Shipping did not confirm the cancellation")
 	}
 	return carrier.VoidResult{State: ship.StateVoided}, nil

@@ -180,10 +180,6 @@ type purchaseAnswer struct {
 	} `json:"payload"`
 }
 
-type cancelAnswer struct {
-	Payload *struct{} `json:"payload"`
-}
-
 type trackingAnswer struct {
 	Payload *struct {
 		Events   []json.RawMessage `json:"eventHistory"`

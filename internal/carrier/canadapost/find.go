@@ -16,47 +16,40 @@ import (
 
 // Find looks for a shipment by our reference, and fetches its label.
 //
-// Canada Post's schema says that shipments can be looked up by request id, and
-// not how the parameter is called. So the shipments of the days around the sale
-// are listed and compared too. Nothing found proves that nothing was bought only
-// if one of the two works: the parameter is understood, or the lists show request
-// ids. Otherwise a second label could be bought, so a person decides.
+// Canada Post documents a look-up by request id. Nothing found proves that nothing
+// was bought only if the parameter was understood: otherwise a second label could be
+// bought, so a person decides. The lists of the days around the sale are only there
+// to find it: Canada Post does not say how long they are.
 func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	queries := []url.Values{{"customerRequestId": {request.Reference}}}
-	for _, day := range searchDays(request, time.Now()) {
-		queries = append(queries, url.Values{"noManifest": {"true"}, "date": {day}})
+	listed, err := d.listByRequestID(ctx, request.Reference)
+	isAccepted := err == nil
+	if err != nil && ship.KindOf(err) != ship.Invalid {
+		return ship.Sale{}, err
 	}
 
-	isAccepted := false // the parameter, perhaps without being understood
-	showsIDs := false
-	for i, query := range queries {
-		listed, err := d.list(ctx, query)
-		switch {
-		case err != nil && i == 0 && ship.KindOf(err) == ship.Invalid:
-			continue // the parameter may have another name
-		case err != nil:
+	// A look-up that shows the shipments of others has ignored the parameter.
+	if slices.ContainsFunc(listed, func(s soldShipment) bool { return s.RequestID != request.Reference }) {
+		isAccepted = false
+	}
+	for _, day := range searchDays(request, time.Now()) {
+		if isAccepted {
+			break
+		}
+		answer, err := d.list(ctx, url.Values{"noManifest": {"true"}, "date": {day}})
+		if err != nil {
 			return ship.Sale{}, err
 		}
-
-		// A list of the day works if it shows the request ids of others. A look-up
-		// by request id that shows those has ignored it.
-		hasOthers := slices.ContainsFunc(listed, func(s soldShipment) bool { return s.RequestID != "" && s.RequestID != request.Reference })
-		if i == 0 {
-			isAccepted = !hasOthers
-		} else {
-			showsIDs = showsIDs || hasOthers
-		}
-
-		found := slices.DeleteFunc(listed, func(s soldShipment) bool { return s.RequestID != request.Reference || s.ID == "" })
-		if len(found) > 0 {
-			first := slices.MinFunc(found, func(x, y soldShipment) int { return strings.Compare(x.ID, y.ID) })
-			return d.sale(ctx, first, request)
-		}
+		listed = append(listed, answer.Shipments...)
 	}
 
-	isProof := showsIDs
-	if !isProof && isAccepted {
-		var err error
+	found := slices.DeleteFunc(listed, func(s soldShipment) bool { return s.RequestID != request.Reference || s.ID == "" })
+	if len(found) > 0 {
+		first := slices.MinFunc(found, func(x, y soldShipment) int { return strings.Compare(x.ID, y.ID) })
+		return d.sale(ctx, first, request)
+	}
+
+	isProof := false
+	if isAccepted {
 		if isProof, err = d.needsParameter(ctx); err != nil {
 			return ship.Sale{}, err
 		}
@@ -65,6 +58,35 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "Canada Post does not show whether there is a shipment under the reference")
 	}
 	return ship.Sale{}, ship.Errorf(ship.NotFound, "Canada Post has no shipment under the reference")
+}
+
+// maxFollowed is how many links of a look-up are followed. A request id has one
+// shipment; a list of many has ignored it.
+const maxFollowed = 4
+
+// listByRequestID returns the shipments that a look-up by request id shows: rows, or
+// links that are followed.
+func (d driver) listByRequestID(ctx context.Context, id string) ([]soldShipment, error) {
+	answer, err := d.list(ctx, url.Values{"requestId": {id}})
+	if err != nil {
+		return nil, err
+	}
+	listed := answer.Shipments
+	for i, to := range answer.Links {
+		if i == maxFollowed {
+			break
+		}
+		path, err := pathOf(to)
+		if err != nil {
+			return nil, err
+		}
+		var shown shipmentInfo
+		if err := d.call(http.MethodGet, path, mediaShipment).Do(ctx, d.via, &shown); err != nil {
+			return nil, explain(lookupError(err))
+		}
+		listed = append(listed, shown.soldShipment)
+	}
+	return listed, nil
 }
 
 // needsParameter reports whether Canada Post refuses a list without a parameter. If
@@ -78,22 +100,25 @@ func (d driver) needsParameter(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// list returns the shipments that a query shows.
-func (d driver) list(ctx context.Context, query url.Values) ([]soldShipment, error) {
+// list returns what a query shows.
+func (d driver) list(ctx context.Context, query url.Values) (shipments, error) {
 	query.Set("provideShipmentInfo", "true")
 	var answer shipments
 	call := d.call(http.MethodGet, d.shipmentPath()+"?"+query.Encode(), mediaShipment)
 	if err := call.Do(ctx, d.via, &answer); err != nil {
-		return nil, explain(lookupError(err))
+		return shipments{}, explain(lookupError(err))
 	}
-	return answer.Shipments, nil
+	return answer, nil
 }
+
+// compactDate is how look-ups write a day.
+const compactDate = "20060102"
 
 // searchDays returns the days on which the shipment may be listed: that of its
 // sale and today, both in Ottawa, where Canada Post is, and the day of mailing.
 func searchDays(request carrier.BuyOrder, now time.Time) []string {
 	zone := carrierkit.Place{Country: home, State: "ON", City: "Ottawa"}.ClosestZone()
-	days := []string{now.In(zone).Format(time.DateOnly)}
+	days := []string{now.In(zone).Format(compactDate)}
 	add := func(day string) {
 		if day != "" && !slices.Contains(days, day) {
 			days = append(days, day)
@@ -101,9 +126,9 @@ func searchDays(request carrier.BuyOrder, now time.Time) []string {
 	}
 
 	if request.Shipment != "" {
-		add(request.Shipment.Raw().Time().In(zone).Format(time.DateOnly))
+		add(request.Shipment.Raw().Time().In(zone).Format(compactDate))
 	}
-	add(string(request.Order.ShipDate))
+	add(strings.ReplaceAll(string(request.Order.ShipDate), "-", ""))
 	return days
 }
 

@@ -43,15 +43,13 @@ func TestALostAnswerIsFound(t *testing.T) {
 	}
 }
 
-// TestALookUpDoesNotDependOnItsParameter: the name of the parameter for request
-// ids is not certain, so the list of the day is compared too.
-func TestALookUpDoesNotDependOnItsParameter(t *testing.T) {
+// TestALookUpThatIsNotUnderstoodProvesNothing: without the look-up by request id the
+// lists of the days can show a shipment, and never that there is none.
+func TestALookUpThatIsNotUnderstoodProvesNothing(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t)
-	set(t, server, `{"noRequestId":true}`)
+	set(t, server, `{"noRequestId":true,"shipmentInfo":true}`)
 	post := openWith(t, credentials, newSchemas(t).Checked(carriertest.Server(t, server)))
-
-	// Neither way has shown that it works, so nothing is proven.
 	if _, err := post.Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("%v, want unavailable", err)
 	}
@@ -70,8 +68,32 @@ func TestALookUpDoesNotDependOnItsParameter(t *testing.T) {
 	}
 	absent := domesticOrder()
 	absent.Reference = "S1"
-	if _, err := post.Find(t.Context(), absent); ship.KindOf(err) != ship.NotFound {
-		t.Errorf("%v, want not found", err)
+	if _, err := post.Find(t.Context(), absent); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("%v, want unavailable: a list may be cut off", err)
+	}
+}
+
+// TestALookUpShowsRowsOrLinks finds a shipment in both forms of the answer, and an
+// absent one in neither.
+func TestALookUpShowsRowsOrLinks(t *testing.T) {
+	t.Parallel()
+	for _, settings := range []string{`{}`, `{"shipmentInfo":true}`} {
+		server := newStandIn(t)
+		set(t, server, settings)
+		post := openWith(t, credentials, newSchemas(t).Checked(carriertest.Server(t, server)))
+		if _, err := post.Buy(t.Context(), domesticOrder()); err != nil {
+			t.Fatal(err)
+		}
+
+		found, err := post.Find(t.Context(), domesticOrder())
+		if err != nil || found.TrackingNumber != server.Ledger.Entries()[0].Number {
+			t.Errorf("%s: %+v, %v", settings, found, err)
+		}
+		absent := domesticOrder()
+		absent.Reference = "S1"
+		if _, err := post.Find(t.Context(), absent); ship.KindOf(err) != ship.NotFound {
+			t.Errorf("%s: %v, want not found", settings, err)
+		}
 	}
 }
 

@@ -70,7 +70,7 @@ var Spec = carrier.Spec{
 		"The insured value is in Canadian dollars.",
 		"Return labels (authorized returns), pickups, post offices as destinations and signatures of delivered parcels are offered by Canada Post and not by this driver.",
 		"Tracking asks about one parcel per call; Canada Post does not send pushes.",
-		"To be confirmed with a real account, because Canada Post's schemas leave it open: the name of the parameter that looks shipments up by request id (customerRequestId; Waybill also lists the shipments of the day), which day that list goes by and how long it may be, the answer to a second refund request, how long links to labels work, the limit on calls, and the codes of refusals.",
+		"To be confirmed with a real account, because Canada Post's documentation leaves it open: the answer to a look-up by request id that finds nothing, the answer to a second refund request, how long links to labels work, the limit on calls, and the codes of refusals.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,

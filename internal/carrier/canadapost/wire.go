@@ -205,6 +205,7 @@ type link struct {
 type shipments struct {
 	XMLName   xml.Name       `xml:"shipments"`
 	Shipments []soldShipment `xml:"shipment-info"`
+	Links     []link         `xml:"link"` // instead, unless Canada Post shows rows
 }
 
 type refundRequest struct {

@@ -72,6 +72,9 @@ type Subject struct {
 	// NoBody lists operations that the carrier confirms by the status of its
 	// answer alone.
 	NoBody []string
+	// EmptyObject lists operations that the carrier confirms with an empty JSON
+	// object.
+	EmptyObject []string
 	// Renew returns the subject for the next case at a carrier that remembers the
 	// ones before, such as with other references; nil if Service gives each case
 	// a new carrier.
@@ -197,6 +200,9 @@ var operations = []operation{
 		_, err := c.Buy(ctx, p.order)
 		return err
 	}},
+	{"rehearse", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		return c.Rehearse(ctx, p.order)
+	}},
 	{"find", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
 		_, err := c.Find(ctx, p.order)
 		return err
@@ -283,6 +289,9 @@ func (s Subject) cases() []testCase {
 	}
 
 	list = append(list, testCase{name: "purchases are whole", run: Subject.testPurchase}, testCase{name: "many at once", run: Subject.testParallel})
+	if slices.Contains(able, "rehearse") {
+		list = append(list, testCase{name: "a rehearsal buys nothing", operation: "rehearse", run: Subject.testRehearsal})
+	}
 	if slices.Contains(able, "find") {
 		list = append(list, testCase{name: "finds what was bought and nothing else", operation: "find", run: Subject.testFind})
 	}
@@ -322,6 +331,25 @@ func (s Subject) testWorks(t T, op operation, change fault) error {
 		return err
 	}
 	return w.complaint(op)
+}
+
+// testRehearsal requires that the carrier does not find a purchase that was rehearsed
+// alone, and sells the order afterwards.
+func (s Subject) testRehearsal(t T) error {
+	c, err := s.openVia(s.Service(t))
+	if err != nil {
+		return err
+	}
+	if err := c.Rehearse(t.Context(), s.Order); err != nil {
+		return err
+	}
+	if slices.Contains(c.Abilities(), "find") {
+		if _, err := c.Find(t.Context(), s.Order); ship.KindOf(err) != ship.NotFound {
+			return fmt.Errorf("after a rehearsal, a look-up of the purchase says %w", cmp.Or(err, errors.New("that it was made")))
+		}
+	}
+	_, err = c.Buy(t.Context(), s.Order)
+	return err
 }
 
 func (s Subject) testPurchase(t T) error {

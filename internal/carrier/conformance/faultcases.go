@@ -91,14 +91,14 @@ func (s Subject) faults(op operation) []faultCase {
 	}
 
 	switch op.name {
-	case "addresses", "find_pickups", "find_manifests", "find_documents", "proof", "points", "duties":
+	case "rehearse", "addresses", "find_pickups", "find_manifests", "find_documents", "proof", "points", "duties":
 		// Nothing is unknown to the carrier because a proxy does not know the
 		// path.
 		list = append(list, faultCase{"not found by a proxy", answer(404, page), away, away, nil, false})
 	}
 
 	switch op.name {
-	case "buy", "find", "void", "rates", "addresses",
+	case "buy", "rehearse", "find", "void", "rates", "addresses",
 		"pickups", "find_pickups", "manifests", "find_manifests", "find_documents", "points", "duties":
 		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil, true})
 	}
@@ -298,6 +298,9 @@ func (s Subject) confirmsByStatus(op operation, injected faultCase) bool {
 	damaged := []string{
 		"answer cut in half", "answer stops in half", "answer truncated", "answer is empty",
 		"compressed answer truncated", "compressed answer damaged",
+	}
+	if slices.Contains(s.EmptyObject, op.name) && injected.name == "answer says nothing" {
+		return true
 	}
 	return slices.Contains(s.NoBody, op.name) && slices.Contains(damaged, injected.name)
 }

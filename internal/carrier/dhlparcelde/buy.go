@@ -31,7 +31,6 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, err
 	}
 
-	// One shipment is sent per call: of several, DHL could sell some.
 	query := url.Values{
 		"includeDocs": {"include"},
 		"docFormat":   {"PDF"},
@@ -41,17 +40,56 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	if order.LabelFormat == "zpl" {
 		query.Set("docFormat", "ZPL2")
 	}
+	call := d.orderCall(query, ordered)
+	call.Effect = true
 	var answer orderAnswer
-	refusal, err := d.exchange(ctx, carrierkit.Call{
-		Method: http.MethodPost,
-		URL:    d.address(shippingPath+"/orders", query),
-		Body:   orderRequest{Profile: d.profile, Shipments: []shipment{ordered}},
-		Effect: true,
-	}, &answer)
+	refusal, err := d.exchange(ctx, call, &answer)
 	if err != nil {
 		return ship.Sale{}, explain(err, messagesOf(refusal), order)
 	}
 	return answer.sale(request, append(warnings, more...))
+}
+
+// orderCall returns the call that orders a shipment. One is sent per call: of
+// several, DHL could sell some.
+func (d *driver) orderCall(query url.Values, ordered shipment) carrierkit.Call {
+	return carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.address(shippingPath+"/orders", query),
+		Body:   orderRequest{Profile: d.profile, Shipments: []shipment{ordered}},
+	}
+}
+
+// Rehearse has DHL check a purchase: also whether the profile and the billing number
+// of the service are the account's, which nothing else shows.
+func (d *driver) Rehearse(ctx context.Context, request carrier.BuyOrder) error {
+	order, _, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
+	if err != nil {
+		return err
+	}
+	request.Order = order
+	ordered, _, err := d.shipmentOf(request, time.Now())
+	if err != nil {
+		return err
+	}
+
+	var answer orderAnswer
+	refusal, err := d.exchange(ctx, d.orderCall(url.Values{"validate": {"true"}}, ordered), &answer)
+	if err != nil {
+		return explain(err, messagesOf(refusal), order)
+	}
+	if len(answer.Items) == 0 {
+		return ship.Errorf(ship.Unavailable, "DHL Parcel DE did not confirm that it checked the shipment")
+	}
+	checked := answer.Items[0]
+	switch code := checked.Status.code(); {
+	case code >= 400 && code < 500:
+		refused := &ship.Error{Kind: ship.Invalid, Message: "DHL Parcel DE refused the shipment", Refusal: checked.refusal()}
+		return explain(refused, checked.Messages, order)
+	case code < 200 || code > 299:
+		return ship.Errorf(ship.Unavailable, "DHL Parcel DE did not confirm that it checked the shipment")
+	}
+	return nil
 }
 
 // sale reads the answer. An answer without a number or a label is uncertain: DHL
@@ -64,6 +102,8 @@ func (a orderAnswer) sale(request carrier.BuyOrder, warnings []string) (ship.Sal
 	// An item is judged by its own status: that of the answer may differ.
 	sold := a.Items[0]
 	switch code := sold.Status.code(); {
+	case code >= 400 && code < 500 && sold.ShipmentNo != "":
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Parcel DE refused the shipment and gave it the number %s", sold.ShipmentNo)
 	case code >= 400 && code < 500:
 		refused := &ship.Error{Kind: ship.Invalid, Message: "DHL Parcel DE refused the shipment", Refusal: sold.refusal()}
 		return ship.Sale{}, explain(refused, sold.Messages, request.Order)
@@ -88,8 +128,11 @@ func (a orderAnswer) sale(request carrier.BuyOrder, warnings []string) (ship.Sal
 	if bought.Label, ok = sold.Label.label(); !ok {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Parcel DE sent no complete label")
 	}
-	if form, ok := sold.CustomsDoc.label(); ok {
+	switch form, ok := sold.CustomsDoc.label(); {
+	case ok:
 		bought.Documents = append(bought.Documents, ship.Document{Type: "customs_form", Format: form.Format, Data: form.Data})
+	case sold.CustomsDoc != nil:
+		bought.Warnings = append(bought.Warnings, "The customs form of DHL could not be read: print it in the business customer portal and attach it to the parcel")
 	}
 	return bought, nil
 }

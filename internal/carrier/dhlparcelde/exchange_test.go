@@ -55,6 +55,7 @@ func orders() map[string]carrier.BuyOrder {
 			b.Service = "warenpost_international_premium"
 			b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Destination.City = "FR", "75001", "Paris"
 		}),
+		"economy": changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Service = "paket_international" }),
 		"duties paid": changed(foreignOrder(), func(b *carrier.BuyOrder) {
 			b.Service = "paket_international_premium"
 			b.Order.Customs.Incoterm = "DDP"
@@ -143,6 +144,54 @@ func TestOnlyAnUnknownShipmentIsVoidedAlready(t *testing.T) {
 	}
 }
 
+// TestAClosedShipmentIsNotVoided has DHL say that it has no such shipment: it may
+// have been deleted, or closed and charged, which the manifests show.
+func TestAClosedShipmentIsNotVoided(t *testing.T) {
+	t.Parallel()
+	const number = "00340434000000000001"
+	const unknown = `{"status":{"title":"","status":207},"items":[{"shipmentNo":"` + number + `","sstatus":{"title":"Unknown shipment number.","status":400}}]}`
+	now := time.Now()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		bought time.Time
+		want   ship.Kind
+	}{
+		"on a manifest":                  {http.StatusOK, `{"items":[{"shipmentNo":"1"},{"shipmentNo":"` + number + `"}]}`, now, ship.Invalid},
+		"on none":                        {http.StatusOK, `{"items":[{"shipmentNo":"1"}]}`, now.AddDate(0, 0, -3), ""},
+		"no manifest of the day":         {http.StatusNotFound, `{}`, now.AddDate(0, 0, -3), ""},
+		"no day yet":                     {http.StatusBadRequest, `{}`, now, ""},
+		"a day that is too old":          {http.StatusBadRequest, `{}`, now.AddDate(0, 0, -90), ship.Invalid},
+		"manifests may not be looked at": {http.StatusForbidden, `{}`, now, ship.Invalid},
+		"it fails":                       {http.StatusInternalServerError, `{}`, now, ship.Uncertain},
+		"no list":                        {http.StatusOK, `{}`, now, ship.Uncertain},
+	} {
+		via := carriertest.Answer{Path: "/orders", Status: http.StatusMultiStatus, Body: unknown}.Instead(carriertest.Server(t, newStandIn(t)))
+		via = carriertest.Answer{Path: "/manifests", Status: c.status, Body: c.body}.Instead(via)
+		_, err := openWith(t, credentials(), via).Void(t.Context(), ship.Purchase{CarrierRef: number, BoughtAt: c.bought})
+		if ship.KindOf(err) != c.want {
+			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
+		}
+	}
+}
+
+// TestWhatComesWithALabel has DHL refuse a shipment that it gave a number, and send a
+// customs form that cannot be read.
+func TestWhatComesWithALabel(t *testing.T) {
+	t.Parallel()
+	buy := func(item string) (ship.Sale, error) {
+		via := carriertest.Answer{Path: "/orders", Status: http.StatusOK, Body: `{"items":[` + item + `]}`}.Instead(carriertest.Server(t, newStandIn(t)))
+		return openWith(t, credentials(), via).Buy(t.Context(), foreignOrder())
+	}
+	if _, err := buy(`{"shipmentNo":"00340434000000000001","sstatus":{"title":"Error","statusCode":400}}`); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("a refusal with a number: %v", err)
+	}
+	sale, err := buy(`{"shipmentNo":"00340434000000000001","sstatus":{"statusCode":200},"label":{"zpl2":"^XA^XZ"},"customsDoc":{"b64":"aGFsZg=="}}`)
+	if err != nil || len(sale.Documents) != 0 || !strings.Contains(strings.Join(sale.Warnings, " "), "customs form") {
+		t.Errorf("a damaged form: %q, %v", sale.Warnings, err)
+	}
+}
+
 // TestAPickupThatWasMovedIsFound looks up a booking that DHL made for another day than
 // the one that was asked for: a second driver must not be booked.
 func TestAPickupThatWasMovedIsFound(t *testing.T) {
@@ -195,6 +244,7 @@ func TestWhatIsSent(t *testing.T) {
 		"goods":                    `"items":[{"itemDescription":"Cotton shirts, men's","countryOfOrigin":"PRT","hsCode":"6205202015","packagedQuantity":3,"itemValue":{"currency":"EUR","value":19.99},"itemWeight":{"uom":"g","value":200}},{"itemDescription":"Leather belt","packagedQuantity":2,"itemValue":{"currency":"EUR","value":35.00},"itemWeight":{"uom":"g","value":267}}]`,
 		"every option":             `"services":{"signedForByRecipient":true,"noNeighbourDelivery":true,"additionalInsurance":{"currency":"EUR","value":2500.00},"goGreenPlus":true}`,
 		"adult":                    `"services":{"visualCheckOfAge":"A18"}`,
+		"economy":                  `"services":{"endorsement":"RETURN","premium":false}`,
 		"Packstation":              `"consignee":{"name":"Käthe Groß","lockerID":118,"postNumber":"12345678","postalCode":"20095","city":"Hamburg","country":"DEU"}`,
 		"post office":              `"consignee":{"name":"Käthe Groß","retailID":502,"email":"ann@example.com","postalCode":"20095","city":"Hamburg","country":"DEU"}`,
 		"duties paid":              `"services":{"endorsement":"RETURN","premium":true,"postalDeliveryDutyPaid":true}`,
@@ -211,6 +261,29 @@ func TestWhatIsSent(t *testing.T) {
 				t.Errorf("sent %s\nwant %s", sent, want)
 			}
 		})
+	}
+}
+
+// TestThePickupWindowIsLocalTime books a pickup whose times are written with two
+// offsets: DHL gets both on the clock of the place.
+func TestThePickupWindowIsLocalTime(t *testing.T) {
+	t.Parallel()
+	want := ""
+	for _, zone := range []*time.Location{pickup().Order.Window.ReadyAt.Location(), time.FixedZone("", 5*3600)} {
+		via := &seenBodies{via: carriertest.Server(t, newStandIn(t))}
+		asked := pickup()
+		asked.Order.Window.CloseAt = asked.Order.Window.CloseAt.In(zone)
+		if _, err := openWith(t, credentials(), via).BookPickup(t.Context(), asked); err != nil {
+			t.Fatal(err)
+		}
+		_, hours, _ := strings.Cut(string(via.sent), `"businessHours":`)
+		hours, _, _ = strings.Cut(hours, "]")
+		if want == "" {
+			want = hours
+		}
+		if hours != want || hours == "" {
+			t.Errorf("sent %s, want %s", hours, want)
+		}
 	}
 }
 

@@ -56,7 +56,9 @@ func (c *checker) services(order ship.Order, chosen service) *valueAdded {
 	if !chosen.domestic {
 		// Without an instruction, DHL warns about each label.
 		list.Endorsement = "RETURN"
-		list.Premium = chosen.premium
+		if chosen.product != europaket {
+			list.Premium = &chosen.premium
+		}
 		if order.Customs != nil && order.Customs.Incoterm == "DDP" && chosen.product != europaket {
 			list.PostalDeliveryDutyPaid = true
 		}

@@ -174,7 +174,7 @@ func (d *driver) pickupOrder(request carrier.PickupRequest) (pickupOrder, error)
 	body := pickupOrder{
 		Customer: pickupCustomer{d.pickupBilling},
 		Location: pickupLocation{Type: "Address", Address: address},
-		Hours:    []hours{{order.Window.ReadyAt.Format("15:04"), order.Window.CloseAt.Format("15:04")}},
+		Hours:    []hours{{order.Window.ReadyAt.Format("15:04"), order.Window.CloseAt.In(order.Window.ReadyAt.Location()).Format("15:04")}},
 		Details: pickupDetails{
 			Date:    pickupDate{Type: "Date", Value: string(order.Window.Date())},
 			Comment: order.Instructions,

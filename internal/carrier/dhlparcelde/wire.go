@@ -81,7 +81,7 @@ type valueAdded struct {
 	NoNeighbourDelivery    bool    `json:"noNeighbourDelivery,omitempty"`
 	AdditionalInsurance    *amount `json:"additionalInsurance,omitempty"`
 	Endorsement            string  `json:"endorsement,omitempty"`
-	Premium                bool    `json:"premium,omitempty"`
+	Premium                *bool   `json:"premium,omitempty"` // false is economy; without it, DHL chooses
 	GoGreenPlus            bool    `json:"goGreenPlus,omitempty"`
 	PostalDeliveryDutyPaid bool    `json:"postalDeliveryDutyPaid,omitempty"`
 }
@@ -108,6 +108,15 @@ type commodity struct {
 
 type orderAnswer struct {
 	Items []item `json:"items"`
+}
+
+type manifestAnswer struct {
+	Date  string         `json:"manifestDate"`
+	Items []manifestItem `json:"items"`
+}
+
+type manifestItem struct {
+	ShipmentNo text `json:"shipmentNo"`
 }
 
 type item struct {

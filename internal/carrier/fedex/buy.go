@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -71,6 +74,46 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		purchase.Warnings = append(purchase.Warnings, "FedEx did not confirm that it received the invoice electronically: print it and attach it to the parcel")
 	}
 	return purchase, err
+}
+
+// rehearsalPath is where FedEx checks a shipment without selling it.
+const rehearsalPath = shipPath + "/packages/validate"
+
+// Rehearse has FedEx check a purchase. FedEx checks shipments of one parcel, so it is
+// shown the first alone.
+func (d *driver) Rehearse(ctx context.Context, request carrier.BuyOrder) error {
+	order, _, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
+	if err != nil {
+		return err
+	}
+	order.Parcels = order.Parcels[:1]
+	request.Order = order
+
+	body, _, err := d.shipRequest(&request)
+	if err != nil {
+		return err
+	}
+	shipment := body.RequestedShipment
+	shipment.TotalPackageCount = 0
+	shipment.TotalDeclaredValue = nil
+	if weight, err := shipment.TotalWeight.Float64(); err == nil { // a whole number here
+		shipment.TotalWeight = json.Number(strconv.Itoa(int(math.Ceil(weight))))
+	}
+
+	var answer rehearsalAnswer
+	err = d.call(ctx, d.ship, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + rehearsalPath,
+		Body:   rehearsalRequest{AccountNumber: body.AccountNumber, RequestedShipment: shipment},
+		Header: http.Header{"X-Customer-Transaction-Id": {transactionOf(&request)}},
+	}, &answer)
+	switch {
+	case err != nil:
+		return withoutParcelIndex(err, &request.Order)
+	case answer.Output == nil:
+		return ship.Errorf(ship.Unavailable, "FedEx did not confirm that it checked the shipment")
+	}
+	return nil
 }
 
 // transactionOf returns what FedEx repeats in its answer and prints nowhere.

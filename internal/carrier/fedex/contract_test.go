@@ -29,6 +29,13 @@ var departures = []carriertest.Departure{{
 		"kilograms rounded up would cost a shipper in the United States another pound",
 }}
 
+// rehearsedWeight is the same in a rehearsal.
+var rehearsedWeight = carriertest.Departure{
+	Operation: "POST /ship/v1/shipments/packages/validate",
+	Contains:  departures[0].Contains,
+	Reason:    departures[0].Reason,
+}
+
 // documentOrigin is where FedEx's file about documents has a typing error.
 var documentOrigin = carriertest.Departure{
 	Operation: "POST /documents/v1/etds/encodedmultiupload",

@@ -203,7 +203,7 @@ func (d delivering) Do(r *http.Request) (*http.Response, error) {
 }
 
 func TestCarrier(t *testing.T) {
-	contract := newContractOf(t, "openapi-2025-12", append(slices.Clone(departures), documentOrigin))
+	contract := newContractOf(t, "openapi-2025-12", append(slices.Clone(departures), documentOrigin, rehearsedWeight))
 	domestic := buyOrder()
 	domestic.Service = "ground"
 	for name, s := range map[string]carriertest.Subject{

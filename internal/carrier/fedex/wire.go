@@ -190,6 +190,14 @@ type (
 		ProcessingOptionType string    `json:"processingOptionType"`
 		RequestedShipment    shipOrder `json:"requestedShipment"`
 	}
+	// A rehearsal is a purchase that is checked and not made.
+	rehearsalRequest struct {
+		AccountNumber     account   `json:"accountNumber"`
+		RequestedShipment shipOrder `json:"requestedShipment"`
+	}
+	rehearsalAnswer struct {
+		Output *struct{} `json:"output"`
+	}
 	shipOrder struct {
 		ShipDatestamp      string         `json:"shipDatestamp,omitempty"`
 		TotalDeclaredValue *amount        `json:"totalDeclaredValue,omitempty"`
@@ -199,7 +207,7 @@ type (
 		ServiceType        string         `json:"serviceType"`
 		PackagingType      string         `json:"packagingType"`
 		TotalWeight        json.Number    `json:"totalWeight"`
-		TotalPackageCount  int            `json:"totalPackageCount"`
+		TotalPackageCount  int            `json:"totalPackageCount,omitempty"` // not in a rehearsal
 		Payment            payment        `json:"shippingChargesPayment"`
 		SpecialServices    *special       `json:"shipmentSpecialServices,omitempty"`
 		Customs            *customs       `json:"customsClearanceDetail,omitempty"`

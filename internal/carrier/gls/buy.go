@@ -3,6 +3,7 @@ package gls
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	if problem != "" {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "%s", problem)
 	}
-	sale.Warnings = warnings
+	sale.Warnings = append(warnings, sale.Warnings...)
 	return sale, nil
 }
 
@@ -83,6 +84,11 @@ func (s *createdShipment) sale(request carrier.BuyOrder) (_ ship.Sale, problem s
 	var ok bool
 	if sale.Label, ok = s.label(); !ok {
 		return ship.Sale{}, "GLS sent no complete label"
+	}
+
+	// The parcels are sold, whatever was printed.
+	if pages, ok := label.CountPages(sale.Label.Format, sale.Label.Data); ok && pages < len(numbers) {
+		sale.Warnings = append(sale.Warnings, fmt.Sprintf("GLS sent %d pages for %d parcels: check which label is missing, and print it in GLS's own tools", pages, len(numbers)))
 	}
 	return sale, ""
 }

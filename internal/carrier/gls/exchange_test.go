@@ -3,17 +3,23 @@ package gls_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/carrier/gls"
 	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/gls"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -35,6 +41,9 @@ func orders() map[string]carrier.BuyOrder {
 		}),
 		"to France": changed(domesticOrder(), func(b *carrier.BuyOrder) {
 			b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Destination.City = "FR", "75001", "Paris"
+		}),
+		"from Finland": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Origin.Country, b.Order.Origin.Zip, b.Order.Origin.City = "FI", "00100", "Helsinki"
 		}),
 		"to a parcel shop": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "2760004711" }),
 		"every option": changed(domesticOrder(), func(b *carrier.BuyOrder) {
@@ -126,6 +135,7 @@ func TestWhatTheDriverRefuses(t *testing.T) {
 	c := openWith(t, credentials(), carriertest.Server(t, s))
 	for pointer, order := range map[string]carrier.BuyOrder{
 		"/destination/country":      changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Destination.Country = "CH" }),
+		"/origin/country":           changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Country, b.Order.Destination.Country = "CH", "CH" }),
 		"/service":                  changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "ground" }),
 		"/parcel/weight":            changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(40001)} }),
 		"/isReturn":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.IsReturn = true }),
@@ -196,8 +206,8 @@ func TestAParcelThatIsOnItsWayIsNotVoided(t *testing.T) {
 	}
 }
 
-// TestScansOfAParcel requires that the status of the parcel is that of its latest
-// event, and that unknown codes are kept.
+// TestScansOfAParcel requires that the status of the parcel is a scan, and that
+// unknown codes are kept.
 func TestScansOfAParcel(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
@@ -222,7 +232,7 @@ func TestScansOfAParcel(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %s %s %s", u.Scan.Code, u.Scan.Status, u.Scan.Reason, u.Scan.Location))
 	}
-	want := "DELIVEREDPS/NEW.SHOP in_transit available_for_pickup Hamburg, DE|NEW.CODE  unmapped Hamburg, DE|INTIAL.PREADVICE label_generated  Bonn, DE"
+	want := "NEW.SHOP  unmapped Hamburg, DE|NEW.CODE  unmapped Hamburg, DE|INTIAL.PREADVICE label_generated  Bonn, DE|DELIVEREDPS in_transit available_for_pickup Hamburg, DE"
 	if strings.Join(got, "|") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
 	}
@@ -281,6 +291,224 @@ func TestOnlyGLSsOwnWordsMeanNotBought(t *testing.T) {
 		via := carriertest.Answer{Path: "/reprintparcel", Status: c.status, Header: c.header, Body: c.body}.Instead(carriertest.Server(t, newStandIn(t)))
 		if _, err := openWith(t, credentials(), via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != c.want {
 			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
+		}
+	}
+}
+
+// TestOnlyAnEmptyListMeansNotBought has GLS print nothing for a reference, and
+// answer in every way when it is asked for the list of parcels.
+func TestOnlyAnEmptyListMeansNotBought(t *testing.T) {
+	t.Parallel()
+	nothing := carriertest.Answer{Path: "/reprintparcel", Status: http.StatusNotFound, Header: http.Header{"Error": {"NO_DATA_FOUND"}, "Message": {"-"}}}
+	unit := func(reference, status string) string {
+		return `{"UnitItems":[{"TrackID":"ZK8ABC12","ShipmentReference":["` + reference + `"],"InitialDate":"2026-11-16T10:00:00+01:00","Status":"` + status + `"}]}`
+	}
+	for name, c := range map[string]struct {
+		status int
+		header http.Header
+		body   string
+		want   ship.Kind
+	}{
+		"an empty list":                 {http.StatusOK, nil, `{"UnitItems":[]}`, ship.NotFound},
+		"the parcel of another":         {http.StatusOK, nil, unit("OTHER", "PREADVICE"), ship.NotFound},
+		"a cancelled parcel":            {http.StatusOK, nil, unit(ref, "CANCELED"), ship.NotFound},
+		"its code":                      {http.StatusNotFound, http.Header{"Error": {"NO_DATA_FOUND"}, "Message": {"-"}}, "", ship.NotFound},
+		"the parcel, and no label":      {http.StatusOK, nil, unit(ref, "PREADVICE"), ship.Unavailable},
+		"no list":                       {http.StatusOK, nil, `{}`, ship.Unavailable},
+		"it fails":                      {http.StatusInternalServerError, nil, "", ship.Unavailable},
+		"a bare 404":                    {http.StatusNotFound, nil, "", ship.Unavailable},
+		"the account must not list":     {http.StatusForbidden, nil, "", ship.Forbidden},
+		"another thing is not accepted": {http.StatusBadRequest, http.Header{"Error": {"E1"}, "Message": {"-"}}, "", ship.Invalid},
+	} {
+		via := nothing.Instead(carriertest.Server(t, newStandIn(t)))
+		via = carriertest.Answer{Path: "/tracking/parcels", Status: c.status, Header: c.header, Body: c.body}.Instead(via)
+		if _, err := openWith(t, credentials(), via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != c.want {
+			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
+		}
+	}
+}
+
+// TestAPurchaseOfAnEarlierDayIsFound looks for purchases that were made on the day
+// before, and some days after the shipment was created.
+func TestAPurchaseOfAnEarlierDayIsFound(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, days := range map[string]struct{ created, bought int }{
+		"on the day of its creation": {1, 1},
+		"after an approval":          {9, 4},
+	} {
+		file := filepath.Join(t.TempDir(), "ledger")
+		open := func() *emulator.Server {
+			ledger, err := emulator.OpenLedger(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = ledger.Close() })
+			return standin.New(ledger)
+		}
+		if _, err := openWith(t, credentials(), carriertest.Server(t, open())).Buy(t.Context(), domesticOrder()); err != nil {
+			t.Fatal(err)
+		}
+
+		// Tomorrow comes by changing the day of the sale.
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sold map[string]any
+		if err := json.Unmarshal(text, &sold); err != nil {
+			t.Fatal(err)
+		}
+		sold["at"] = now.AddDate(0, 0, -days.bought)
+		if text, err = json.Marshal(sold); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		wanted := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Shipment = ship.NewShipmentID(0, now.AddDate(0, 0, -days.created)) })
+		found, err := openWith(t, credentials(), carriertest.Server(t, open())).Find(t.Context(), wanted)
+		if err != nil || found.TrackingNumber != sold["number"] {
+			t.Errorf("%s: found %q, %v", name, found.TrackingNumber, err)
+		}
+	}
+}
+
+// TestEveryParcelIsVoidedInTheEnd loses the answer to the cancellation of the first
+// of three parcels, and repeats the void: GLS refuses to cancel the first again.
+func TestEveryParcelIsVoidedInTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	sale, err := c.Buy(t.Context(), orders()["three parcels"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	purchase := ship.Purchase{CarrierRef: sale.CarrierRef, Pieces: sale.Pieces}
+
+	if err := s.Turn(emulator.Faults{Void: map[string]float64{"lost": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Void(t.Context(), purchase); ship.KindOf(err) != ship.Uncertain {
+		t.Fatalf("a lost answer: %v", err)
+	}
+	if err := s.Turn(emulator.Faults{}); err != nil {
+		t.Fatal(err)
+	}
+	voided, err := c.Void(t.Context(), purchase)
+	if err != nil || voided.State != ship.StateVoided {
+		t.Errorf("the second void: %+v %v", voided, err)
+	}
+	if _, isVoided, _ := s.Ledger.Sold(sale.TrackingNumber); !isVoided {
+		t.Errorf("GLS has cancelled only %v", s.Ledger.VoidedPieces())
+	}
+}
+
+// TestACancelledParcelIsNamed has GLS cancel the first of three parcels and refuse
+// the second: nobody may use the label of the first.
+func TestACancelledParcelIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	via := carriertest.Server(t, s)
+	sale, err := openWith(t, credentials(), via).Buy(t.Context(), orders()["three parcels"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := strings.Split(sale.CarrierRef, ",")
+	purchase := ship.Purchase{CarrierRef: sale.CarrierRef, Pieces: sale.Pieces}
+
+	void := func(answer carriertest.Answer) error {
+		_, err := openWith(t, credentials(), answer.Instead(via)).Void(t.Context(), purchase)
+		return err
+	}
+	err = void(carriertest.Answer{Path: ids[1], Status: http.StatusOK, Body: `{"TrackID":"` + ids[1] + `","Result":"SCANNED"}`})
+	if ship.KindOf(err) != ship.Invalid || !strings.Contains(err.Error(), sale.Pieces[0]) || strings.Contains(err.Error(), sale.Pieces[2]) {
+		t.Errorf("err = %v, want it to name %s", err, sale.Pieces[0])
+	}
+	if s.Ledger.VoidedPieces()[ids[2]] {
+		t.Error("a parcel is cancelled although the shipment is on its way")
+	}
+
+	// Only tracking shows whether the first was cancelled.
+	err = void(carriertest.Answer{Path: "/trackids/" + strings.Join(ids, ","), Status: http.StatusInternalServerError})
+	if ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("without tracking: %v", err)
+	}
+}
+
+// TestMissingPagesAreReported sells two parcels with the label of one.
+func TestMissingPagesAreReported(t *testing.T) {
+	t.Parallel()
+	order := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, parcel(500)) })
+	for pages, isComplete := range map[int]bool{1: false, 2: true} {
+		drawn := slices.Repeat([]emulator.Page{{Wide: 100, High: 100}}, pages)
+		body := `{"CreatedShipment":{"ShipmentReference":["` + ref + `"],"CustomerID":"1","PickupLocation":"DE 230",` +
+			`"ParcelData":[{"TrackID":"ZK8ABC12","ParcelNumber":"123456789011"},{"TrackID":"ZK8ABC13","ParcelNumber":"123456789028"}],` +
+			`"PrintData":[{"Data":"` + base64.StdEncoding.EncodeToString(emulator.PDF(drawn...)) + `","LabelFormat":"PDF"}]}}`
+		via := carriertest.Answer{Path: "/rs/shipments", Status: http.StatusOK, Body: body}.Instead(carriertest.Server(t, newStandIn(t)))
+		sale, err := openWith(t, credentials(), via).Buy(t.Context(), order)
+		isWarned := slices.ContainsFunc(sale.Warnings, func(text string) bool { return strings.Contains(text, "1 pages for 2 parcels") })
+		if err != nil || isWarned == isComplete {
+			t.Errorf("%d pages: %q, %v", pages, sale.Warnings, err)
+		}
+	}
+}
+
+// TestAParcelInAShopIsNotDelivered polls a parcel of GLS's own example twice. A later
+// event must not make the ones before it others, and a delivery to a parcel shop is
+// not one to the recipient.
+func TestAParcelInAShopIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	const shop = `{"code":"DELIVD.PARCELSHOP","city":"Bonn","country":"DE","description":"at the ParcelShop","eventDateTime":"2025-02-10T15:13:46+0100"}`
+	const handed = `{"code":"INTIAL.NORMAL","city":"Bonn","country":"DE","description":"The parcel was handed over to GLS.","eventDateTime":"2025-02-10T15:11:12+0100"}`
+	const later = `{"code":"CHANGD.PARCELBOX","city":"Bonn","country":"DE","eventDateTime":"2025-02-11T09:00:00+0100"}`
+	poll := func(events, at string) (codes []string) {
+		body := `{"parcels":[{"requested":"42249028960","unitno":"42249028960","status":"DELIVEREDPS","statusDateTime":"` + at + `","events":[` + events + `]}]}`
+		via := carriertest.Answer{Path: "/trackids/42249028960", Status: http.StatusOK, Body: body}.Instead(carriertest.Server(t, newStandIn(t)))
+		updates, err := openWith(t, credentials(), via).Track(t.Context(), []string{"42249028960"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range updates {
+			codes = append(codes, fmt.Sprintf("%s %s %s", u.Scan.Code, u.Scan.At.Format(time.TimeOnly), u.Scan.Status))
+		}
+		return codes
+	}
+
+	first := poll(shop+","+handed, "2025-02-10T15:13:46+0100")
+	want := []string{"DELIVD.PARCELSHOP 14:13:46 in_transit", "INTIAL.NORMAL 14:11:12 picked_up"}
+	if !slices.Equal(first, want) {
+		t.Errorf("%q\nwant %q", first, want)
+	}
+	second := poll(later+","+shop+","+handed, "2025-02-10T15:13:46+0100")
+	if want = append([]string{"CHANGD.PARCELBOX 08:00:00 "}, want...); !slices.Equal(second, want) {
+		t.Errorf("%q\nwant %q", second, want)
+	}
+}
+
+// TestASignatureExcludesRedirecting looks at what is sent: a recipient who must sign
+// is not offered to have the parcel left elsewhere.
+func TestASignatureExcludesRedirecting(t *testing.T) {
+	t.Parallel()
+	for signature, isOffered := range map[string]bool{"": true, "standard": false, "direct": false} {
+		sent := ""
+		server := newStandIn(t)
+		via := carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			sent += string(body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			server.ServeHTTP(w, r)
+		}))
+		order := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = signature })
+		if _, err := openWith(t, credentials(), via).Buy(t.Context(), order); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(sent, "service_flexdelivery") != isOffered {
+			t.Errorf("signature %q: sent %s", signature, sent)
 		}
 	}
 }

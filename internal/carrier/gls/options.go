@@ -45,8 +45,9 @@ func (c *checker) services(order ship.Order, chosen service) []shipmentService {
 
 	switch {
 	case options.ServicePoint == "":
-		// The recipient is notified of a delivery and may redirect it.
-		if chosen.code == "parcel" && order.Destination.Email != "" {
+		// The recipient is notified of a delivery and may redirect it, which a
+		// signature that was asked for excludes.
+		if chosen.code == "parcel" && order.Destination.Email != "" && options.Signature == "" {
 			add(serviceFlexDelivery)
 		}
 	case order.Destination.Email == "" && order.Destination.Phone == "":

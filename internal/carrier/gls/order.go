@@ -66,7 +66,10 @@ func (c *checker) unsupported(order ship.Order) {
 	if order.IsReturn {
 		c.refuse("/isReturn", "unsupported", "GLS sells return labels in its own tools; Waybill does not support them")
 	}
-	if carrierkit.NeedsCustoms(order.Origin, order.Destination) {
+	switch {
+	case !carrierkit.PlaceOf(order.Origin).InEU():
+		c.refuse("/origin/country", "unsupported", "Waybill sends parcels with GLS only within the European Union")
+	case !carrierkit.PlaceOf(order.Destination).InEU():
 		c.refuse("/destination/country", "unsupported", "GLS takes customs declarations by another system: Waybill sends parcels with GLS only within the European Union")
 	}
 	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {
@@ -118,18 +121,17 @@ func (c *checker) address(given ship.Address, pointer string) (address, []string
 	return party, warnings
 }
 
-// shippingDate returns the day on which GLS gets the parcels, as the start of the
-// day where they leave.
+// shippingDate returns the day on which GLS gets the parcels, as noon where they
+// leave: midnight in Finland is still the day before on GLS's clock.
 func (c *checker) shippingDate(order ship.Order, now time.Time) string {
 	zone := carrierkit.PlaceOf(order.Origin).ClosestZone()
-	now = now.In(zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
+	today := noon(now.In(zone))
 	if order.ShipDate == "" {
 		return today.Format(time.RFC3339)
 	}
 
 	asked := order.ShipDate.Time()
-	day := time.Date(asked.Year(), asked.Month(), asked.Day(), 0, 0, 0, 0, zone)
+	day := time.Date(asked.Year(), asked.Month(), asked.Day(), 12, 0, 0, 0, zone)
 	switch {
 	case day.Before(today.AddDate(0, 0, -1)):
 		c.refuse("/shipDate", "invalid", "must be today or later for GLS")
@@ -137,6 +139,10 @@ func (c *checker) shippingDate(order ship.Order, now time.Time) string {
 		return today.Format(time.RFC3339) // the day ended while the purchase was under way
 	}
 	return day.Format(time.RFC3339)
+}
+
+func noon(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, t.Location())
 }
 
 // printedReference returns what identifies the parcel to the people who pack it:

@@ -11,11 +11,10 @@ import (
 // its documentation with one.
 var eventTimes = []string{"2006-01-02T15:04:05-0700", time.RFC3339, "2006-01-02T15:04:05.000-0700"}
 
-// scan converts an event; not ok if it has no code or no time. The status is that
-// of the parcel at the time, if it is known.
-func (e trackedEvent) scan(status string, now time.Time) (scan ship.Scan, ok bool) {
+// scan converts an event; not ok if it has no code or no time.
+func (e trackedEvent) scan(now time.Time) (scan ship.Scan, ok bool) {
 	at, ok := parseTime(e.At)
-	code := codeOf(status, e.Code)
+	code := cleanCode(e.Code)
 	if !ok || code == "" || at.Before(earliest) || at.After(now.Add(ahead)) {
 		return ship.Scan{}, false
 	}
@@ -43,10 +42,4 @@ func parseTime(written string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// codeOf returns what a scan's status depends on: the status of the parcel, where
-// it is known, and the code of the event: "DELIVERED/DELIVD.NORMAL".
-func codeOf(status, event string) string {
-	return strings.Trim(cleanCode(status)+"/"+cleanCode(event), "/")
 }

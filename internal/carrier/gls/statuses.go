@@ -11,19 +11,15 @@ import (
 //go:embed statuses.tsv
 var statusText string
 
-// statuses is what the statuses of parcels and the groups of events mean.
+// statuses is what the statuses of parcels, the events and their groups mean.
 var statuses = carrierkit.ParseStatuses(statusText)
 
-// meaning returns what a scan's code means: "DELIVERED/DELIVD.NORMAL",
-// "DELIVERED" or "DELIVD.NORMAL". The status of the parcel decides, else the group
-// of the event before the point.
+// meaning returns what a scan's code means: the status of a parcel, "DELIVERED", or
+// the code of an event, "DELIVD.PARCELSHOP", by itself or else by its group before
+// the point.
 func meaning(code string) (status ship.Status, reason string, known bool) {
-	first, event, isBoth := strings.Cut(code, "/")
-	if !isBoth {
-		event = first
-	}
-	group, _, _ := strings.Cut(event, ".")
-	return statuses.Meaning(first, event, group)
+	group, _, _ := strings.Cut(code, ".")
+	return statuses.Meaning(code, group)
 }
 
 // cleanCode returns a code in capitals, without characters that no code has.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,25 +22,35 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Trackin
 
 	var all []carrier.TrackingUpdate
 	for batch := range slices.Chunk(numbers, trackBatch) {
-		var answer trackAnswer
-		err := d.call(ctx, carrierkit.Call{
-			Method: http.MethodGet,
-			URL:    d.base + trackingPath + "/tracking/simple/trackids/" + url.PathEscape(strings.Join(batch, ",")) + "?showEvents=true",
-		}, &answer)
-		if err = lookupError(err); ship.KindOf(err) == ship.NotFound {
+		parcels, err := d.fetchParcels(ctx, batch)
+		if ship.KindOf(err) == ship.NotFound {
 			continue // none of the numbers is known yet
 		}
 		if err != nil {
 			return nil, err
 		}
-		if answer.Parcels == nil {
-			return nil, ship.Errorf(ship.Unavailable, "GLS sent no tracking results")
-		}
-		for _, parcel := range answer.Parcels {
+		for _, parcel := range parcels {
 			all = append(all, parcel.updates(batch, time.Now())...)
 		}
 	}
 	return all, nil
+}
+
+// fetchParcels asks for up to ten parcels, by their numbers or track ids, none of
+// which needs to be escaped.
+func (d *driver) fetchParcels(ctx context.Context, numbers []string) ([]trackedParcel, error) {
+	var answer trackAnswer
+	err := d.call(ctx, carrierkit.Call{
+		Method: http.MethodGet,
+		URL:    d.base + trackingPath + "/tracking/simple/trackids/" + strings.Join(numbers, ",") + "?showEvents=true",
+	}, &answer)
+	if err != nil {
+		return nil, lookupError(err)
+	}
+	if answer.Parcels == nil {
+		return nil, ship.Errorf(ship.Unavailable, "GLS sent no tracking results")
+	}
+	return answer.Parcels, nil
 }
 
 // isPlausibleNumber reports whether GLS may know a number: one that it cannot read
@@ -52,17 +61,18 @@ func isPlausibleNumber(number string) bool {
 		strings.Trim(number, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_") == ""
 }
 
-// updates returns the scans of a parcel, if it was asked for. The status of the
-// parcel is that of its latest event; it is a scan of its own if no event has its
-// time.
+// updates returns the scans of a parcel, if it was asked for: one for each event,
+// and one for the status of the parcel, unless an event of the same time says the
+// same. A scan's code does not depend on whether it is the latest: the same event
+// would be another scan once a later one follows.
 func (p trackedParcel) updates(requested []string, now time.Time) []carrier.TrackingUpdate {
 	if p.ErrorCode != "" || !slices.Contains(requested, p.Requested) {
 		return nil
 	}
 
 	var list []carrier.TrackingUpdate
-	add := func(e trackedEvent, status string) {
-		scan, ok := e.scan(status, now)
+	add := func(e trackedEvent) {
+		scan, ok := e.scan(now)
 		raw, err := json.Marshal(e)
 		if !ok || err != nil {
 			return
@@ -74,17 +84,25 @@ func (p trackedParcel) updates(requested []string, now time.Time) []carrier.Trac
 		})
 	}
 
+	current := trackedEvent{Code: p.Status, At: p.At}
+	status, reason, _ := meaning(cleanCode(p.Status))
 	isShown := false
 	for _, event := range p.Events {
-		status := ""
-		if event.At == p.At && !isShown {
-			status = p.Status
-			isShown = true
+		add(event)
+		if event.At != p.At {
+			continue
 		}
-		add(event, status)
+		// The latest event comes first.
+		if current.Description == "" && current.City == "" {
+			current.Description = event.Description
+			current.City = event.City
+			current.Country = event.Country
+		}
+		eventStatus, eventReason, ok := meaning(cleanCode(event.Code))
+		isShown = isShown || ok && eventStatus == status && eventReason == reason
 	}
 	if !isShown {
-		add(trackedEvent{At: p.At}, p.Status)
+		add(current)
 	}
 	return list
 }

@@ -92,7 +92,24 @@ type labelFormat struct {
 
 type reprintRequest struct {
 	Reference string   `json:"ShipmentReference"`
+	Created   string   `json:"CreationDate"`
 	Printing  printing `json:"PrintingOptions"`
+}
+
+type listRequest struct {
+	Reference string `json:"ShipmentReference"`
+	From      string `json:"DateFrom"`
+	To        string `json:"DateTo"`
+}
+
+type listAnswer struct {
+	Units []listedUnit `json:"UnitItems"`
+}
+
+type listedUnit struct {
+	References []string `json:"ShipmentReference"`
+	Created    string   `json:"InitialDate"`
+	Status     string   `json:"Status"`
 }
 
 type createdAnswer struct {

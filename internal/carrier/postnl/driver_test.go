@@ -148,6 +148,61 @@ func TestALostAnswerIsFoundUnderItsBarcode(t *testing.T) {
 	}
 }
 
+// TestOnlyPostNLsOwnWordsMeanNotBought has a look-up answered in every way: only the
+// statement that there is no such parcel proves that nothing was announced. Whatever
+// else is taken for that would buy a second label.
+func TestOnlyPostNLsOwnWordsMeanNotBought(t *testing.T) {
+	t.Parallel()
+	warned := func(texts ...string) string {
+		var list []string
+		for _, text := range texts {
+			list = append(list, `{"Message":"`+text+`","Code":"2"}`)
+		}
+		return `{"Warnings":[` + strings.Join(list, ",") + `]}`
+	}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   ship.Kind
+	}{
+		"its words":                  {http.StatusOK, warned("No shipment found"), ship.NotFound},
+		"its words about many":       {http.StatusOK, warned("No shipments were found for the reference"), ship.NotFound},
+		"its words about the number": {http.StatusOK, warned("Reference not found"), ship.NotFound},
+		"another thing is unknown":   {http.StatusOK, warned("Customer code not found"), ship.Unavailable},
+		"and something else":         {http.StatusOK, warned("No shipment found", "The search was not completed"), ship.Unavailable},
+		"the search found nothing":   {http.StatusOK, warned("The service found no data source"), ship.Unavailable},
+		"no warning":                 {http.StatusOK, `{"Warnings":[]}`, ship.Unavailable},
+		"nothing":                    {http.StatusOK, `{}`, ship.Unavailable},
+		"a 404":                      {http.StatusNotFound, warned("No shipment found"), ship.Unavailable},
+		"it fails":                   {http.StatusInternalServerError, warned("No shipment found"), ship.Unavailable},
+		"too many requests":          {http.StatusTooManyRequests, "", ship.Limited},
+		"another parcel's":           {http.StatusOK, `{"CurrentStatus":{"Shipment":{"Barcode":"3SDEVC000000001","Reference":"OTHER"}}}`, ship.Unavailable},
+	} {
+		via := carriertest.Answer{Path: domesticOrder().Reference, Status: c.status, Body: c.body}.Instead(carriertest.Server(t, newStandIn(t, emulator.Faults{})))
+		if _, err := openVia(t, via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != c.want {
+			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
+		}
+	}
+}
+
+// TestAShortPhoneNumberIsLeftOut buys for a recipient whose number PostNL would
+// refuse, and in the countries that write the house number apart.
+func TestAShortPhoneNumberIsLeftOut(t *testing.T) {
+	t.Parallel()
+	opened := openVia(t, carriertest.Server(t, newStandIn(t, emulator.Faults{})))
+	request := domesticOrder()
+	request.Order.Destination.Phone = "030 12345"
+	if _, err := opened.Buy(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+
+	request = foreignOrder()
+	request.Order.Destination = ship.Address{Name: "Anne Weber", Address1: "12 Rue de la Gare", City: "Luxembourg", Zip: "1616", Country: "LU"}
+	if _, err := opened.Buy(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestALabelIsASale has PostNL report an error beside a label: the parcel is
 // announced, so the purchase is not refused.
 func TestALabelIsASale(t *testing.T) {

@@ -43,6 +43,11 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 	if own := d.products[chosen.code]; own != "" {
 		sent.ProductCodeDelivery = own
 	}
+	// A number that is too short for PostNL is left out: the parcel arrives without
+	// it.
+	if len(c.phone) < minPhone {
+		c.phone = ""
+	}
 	if email, phone := order.Destination.Email, c.phone; email != "" || phone != "" {
 		sent.Contacts = []contact{{ContactType: "01", Email: email, TelNr: phone}}
 	}
@@ -71,6 +76,9 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 		Shipments: []shipment{sent},
 	}, c.warnings, carrierkit.InvalidOrder("PostNL", c.invalid)
 }
+
+// minPhone is how many characters a phone number has at least.
+const minPhone = 10
 
 // checker collects the invalid fields of an order.
 type checker struct {

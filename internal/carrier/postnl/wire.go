@@ -2,6 +2,7 @@ package postnl
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -162,13 +163,17 @@ func (a statusAnswer) shipment() (statusShipment, bool) {
 	return statusShipment{}, false
 }
 
-// saysUnknown reports whether PostNL states that it has no such parcel.
+// noParcel are PostNL's words for a parcel that it does not have. They must speak of
+// the parcel: a customer can be unknown too, and then the parcel may exist.
+var noParcel = regexp.MustCompile(`\bno (shipments?|parcels?) (was |were )?found\b|\b(shipment|parcel|barcode|reference)s? (was |were |is )?not found\b`)
+
+// saysUnknown reports whether PostNL states that it has no such parcel, and
+// nothing else.
 func (a statusAnswer) saysUnknown() bool {
 	for _, warning := range a.Warnings {
-		words := strings.ToLower(warning.refusal().Message)
-		if strings.Contains(words, "no shipment") || strings.Contains(words, "not found") || strings.Contains(words, "found no") {
-			return true
+		if !noParcel.MatchString(strings.ToLower(warning.refusal().Message)) {
+			return false
 		}
 	}
-	return false
+	return len(a.Warnings) > 0
 }

@@ -44,6 +44,7 @@ type Description struct {
 	Lookup          *Lookup             `json:"lookup,omitempty"`
 	OnePickup       bool                `json:"onePickupPerPlace,omitempty"`
 	ManifestScope   string              `json:"manifestScope,omitempty"`
+	Documents       *Documents          `json:"documents,omitempty"`
 	ReturnsBilledOn string              `json:"returnsBilledOn,omitempty"`
 	Statuses        []StatusMeaning     `json:"statuses,omitempty"`
 	TrackingNumbers []string            `json:"trackingNumbers,omitempty"`
@@ -106,6 +107,15 @@ type Timeouts struct {
 	Manifests int `json:"manifests,omitempty"`
 	Points    int `json:"points,omitempty"`
 	Proof     int `json:"proof,omitempty"`
+	Duties    int `json:"duties,omitempty"`
+	Documents int `json:"documents,omitempty"`
+}
+
+// Documents say which documents for customs the carrier takes after a purchase.
+type Documents struct {
+	Types        []string `json:"types"`
+	Announced    bool     `json:"announced,omitempty"` // the purchase must say that documents follow
+	ApartSeconds int      `json:"apartSeconds,omitempty"`
 }
 
 // A Lookup says what a look-up by reference can be relied on for.
@@ -126,6 +136,7 @@ type StatusMeaning struct {
 type Examples struct {
 	Credentials    map[string]string `json:"credentials,omitempty"`
 	Order          *ExampleOrder     `json:"order,omitempty"`
+	Abroad         *ExampleOrder     `json:"abroad,omitempty"` // across a border, with a customs declaration
 	ValidAddress   *Address          `json:"validAddress,omitempty"`
 	InvalidAddress *Address          `json:"invalidAddress,omitempty"`
 	Points         *PointsQuery      `json:"points,omitempty"`
@@ -163,6 +174,9 @@ var needs = map[string]string{
 	"find_manifests": "manifests",
 	"points":         "",
 	"proof":          "track",
+	"duties":         "",
+	"documents":      "buy",
+	"find_documents": "documents",
 	abilityReturns:   "buy",
 }
 
@@ -262,6 +276,7 @@ func (d Description) checkSelling(require func(bool, string, ...any)) {
 	for _, format := range d.LabelFormats {
 		require(slices.Contains(labelFormats, format), "labelFormats: %q must be one of %s", format, strings.Join(labelFormats, ", "))
 	}
+
 	if quota := d.Quota; quota != nil {
 		require(quota.Calls > 0 && quota.PerSeconds > 0 && quota.Burst >= 0 && quota.Burst <= quota.Calls, "quota: calls and perSeconds must be positive, burst at most calls")
 	}
@@ -273,10 +288,24 @@ func (d Description) checkSelling(require func(bool, string, ...any)) {
 	if lookup := d.Lookup; lookup != nil {
 		require(lookup.LagSeconds >= 0 && lookup.LagSeconds <= 3600, "lookup: lagSeconds must be 0 to 3600")
 	}
+
 	scopes := []string{"", string(carrier.ListedLabels), string(carrier.AllOfTheDay)}
 	require(slices.Contains(scopes, d.ManifestScope) && (d.ManifestScope != "") == d.Can("manifests"), `manifestScope must be "labels" or "day" with the ability "manifests", and is left out without it`)
+	d.checkDocuments(require)
 	billings := []string{"", string(carrier.BilledOnPurchase), string(carrier.BilledOnScan)}
 	require(slices.Contains(billings, d.ReturnsBilledOn), `returnsBilledOn must be "purchase" or "scan"`)
+}
+
+func (d Description) checkDocuments(require func(bool, string, ...any)) {
+	taken := d.Documents
+	require((taken != nil && len(taken.Types) > 0) == d.Can("documents"), `documents says which types are taken, with the ability "documents" and not without it`)
+	if taken == nil {
+		return
+	}
+	for _, kind := range taken.Types {
+		require(slices.Contains(ship.UploadTypes, kind), "documents: the type %q must be one of %s", kind, strings.Join(ship.UploadTypes, ", "))
+	}
+	require(taken.ApartSeconds >= 0 && taken.ApartSeconds <= 86400, "documents: apartSeconds must be 0 to 86400")
 }
 
 func (d Description) checkTracking(require func(bool, string, ...any)) {
@@ -309,7 +338,7 @@ func (d Description) checkPlaces(require func(bool, string, ...any)) {
 }
 
 func (t Timeouts) all() []int {
-	return []int{t.Check, t.Rates, t.Buy, t.Find, t.Void, t.Track, t.Addresses, t.Pickups, t.Manifests, t.Points, t.Proof}
+	return []int{t.Check, t.Rates, t.Buy, t.Find, t.Void, t.Track, t.Addresses, t.Pickups, t.Manifests, t.Points, t.Proof, t.Duties, t.Documents}
 }
 
 func isText(text string, longest int) bool {
@@ -351,6 +380,7 @@ func (p Plugin) Spec() carrier.Spec {
 		Mark:              carrier.Mark{Background: "#475569", Text: "#ffffff"},
 		Open:              func(opening carrier.Opening) (carrier.Driver, error) { return open(p, opening), nil },
 	}
+
 	for _, field := range d.Fields {
 		spec.Fields = append(spec.Fields, carrier.Field(field))
 	}
@@ -366,6 +396,8 @@ func (p Plugin) Spec() carrier.Spec {
 		}
 		spec.Extras[ship.Extra(extra)] = services
 	}
+
+	// What the description leaves out is the default of every carrier.
 	if limits := d.AddressLimits; limits != nil {
 		spec.Address = carrier.AddressLimits(*limits)
 	}
@@ -379,6 +411,13 @@ func (p Plugin) Spec() carrier.Spec {
 			Burst: cmp.Or(quota.Burst, quota.Calls),
 		}
 	}
+	if taken := d.Documents; taken != nil {
+		spec.Documents = carrier.DocumentPolicy{
+			Types:     taken.Types,
+			Announced: taken.Announced,
+			Apart:     time.Duration(taken.ApartSeconds) * time.Second,
+		}
+	}
 	if timeouts := d.Timeouts; timeouts != nil {
 		spec.Deadlines = timeouts.deadlines()
 	}
@@ -386,6 +425,7 @@ func (p Plugin) Spec() carrier.Spec {
 		spec.LookupLag = time.Duration(lookup.LagSeconds) * time.Second
 		spec.LookupLacksLabel = lookup.LacksLabel
 	}
+
 	if d.Can("track") {
 		spec.MeaningOf = meanings(d.Statuses)
 	}
@@ -409,6 +449,8 @@ func (t Timeouts) deadlines() carrier.Deadlines {
 		Manifest:     seconds(t.Manifests),
 		Points:       seconds(t.Points),
 		Proof:        seconds(t.Proof),
+		Duties:       seconds(t.Duties),
+		Document:     seconds(t.Documents),
 	}
 }
 

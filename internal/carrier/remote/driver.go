@@ -250,16 +250,14 @@ func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error)
 		return ship.Sale{}, err
 	}
 	var answer sale
-	err := d.effect(ctx, "/buy", d.buyRequest(ctx, b), &answer)
-	if err != nil {
+	if err := d.effect(ctx, "/buy", d.buyRequest(ctx, b), &answer); err != nil {
 		return ship.Sale{}, err
 	}
-
-	bought := saleOf(answer)
-	if !slices.Contains(labelFormats, bought.Label.Format) {
-		bought.Label = ship.Label{} // it cannot be printed, so the purchase is not complete
+	if !answer.isOf(b.Reference) {
+		return ship.Sale{}, lost(nil, true)
 	}
-	return bought, nil
+
+	return saleOf(answer), nil
 }
 
 // Find is carrier.Finder.
@@ -267,6 +265,9 @@ func (d *driver) Find(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error
 	var answer sale
 	if err := d.post(ctx, "/find", d.buyRequest(ctx, b), &answer); err != nil {
 		return ship.Sale{}, err
+	}
+	if !answer.isOf(b.Reference) {
+		return ship.Sale{}, lost(nil, false)
 	}
 	return saleOf(answer), nil
 }
@@ -315,6 +316,7 @@ func (d *driver) updatesOf(answer trackingUpdates) []carrier.TrackingUpdate {
 		if len(given.Code) > 50 || given.Code != "" && given.Code[0] == '.' {
 			continue
 		}
+
 		status, reason, _ := d.meaningOf(given.Code)
 		raw, err := json.Marshal(given)
 		if err != nil {
@@ -495,4 +497,55 @@ func (d *driver) FetchProof(ctx context.Context, p ship.Purchase) (ship.Document
 	proof := ship.Document(*answer.Document)
 	proof.Type = "proof_of_delivery"
 	return proof, nil
+}
+
+// EstimateDuties is carrier.DutyEstimator.
+func (d *driver) EstimateDuties(ctx context.Context, o ship.Order) (ship.LandedCost, error) {
+	var answer dutiesAnswer
+	if err := d.post(ctx, "/duties", ratesRequest{d.request(ctx), orderOf(o)}, &answer); err != nil {
+		return ship.LandedCost{}, err
+	}
+
+	items := 0
+	if o.Customs != nil {
+		items = len(o.Customs.Items)
+	}
+	cost, ok := costOf(answer, items)
+	if !ok {
+		return ship.LandedCost{}, lost(nil, false)
+	}
+	return cost, nil
+}
+
+func (d *driver) documentRequest(ctx context.Context, r carrier.DocumentRequest) documentRequest {
+	return documentRequest{
+		purchaseRequest: d.purchaseRequest(ctx, r.Purchase),
+		Reference:       r.Reference,
+		Order:           orderOf(r.Order),
+		Document:        document(r.Document),
+	}
+}
+
+// UploadDocument is carrier.DocumentUploader.
+func (d *driver) UploadDocument(ctx context.Context, r carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	var answer receipt
+	if err := d.effect(ctx, "/documents/upload", d.documentRequest(ctx, r), &answer); err != nil {
+		return ship.DocumentReceipt{}, err
+	}
+	if !answer.Received {
+		return ship.DocumentReceipt{}, lost(nil, true)
+	}
+	return ship.DocumentReceipt{ID: answer.ID}, nil
+}
+
+// FindDocument is carrier.DocumentFinder.
+func (d *driver) FindDocument(ctx context.Context, r carrier.DocumentRequest) (ship.DocumentReceipt, error) {
+	var answer receipt
+	if err := d.post(ctx, "/documents/find", d.documentRequest(ctx, r), &answer); err != nil {
+		return ship.DocumentReceipt{}, err
+	}
+	if !answer.Received {
+		return ship.DocumentReceipt{}, lost(nil, false)
+	}
+	return ship.DocumentReceipt{ID: answer.ID}, nil
 }

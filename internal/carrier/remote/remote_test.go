@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,12 +45,17 @@ func TestADescriptionIsChecked(t *testing.T) {
 		"timeouts: each":                  func(d *Description) { d.Timeouts = &Timeouts{Buy: 1000} },
 		"lookup: lagSeconds":              func(d *Description) { d.Lookup = &Lookup{LagSeconds: -1} },
 		"manifestScope must be":           func(d *Description) { d.Abilities = append(d.Abilities, "manifests") },
-		"addressChecks says where":        func(d *Description) { d.AddressChecks = &AddressChecks{Places: true} },
-		"addressLimits: charset":          func(d *Description) { d.AddressLimits = &AddressLimits{Charset: "utf-7"} },
-		"limits: each has at most":        func(d *Description) { d.Limits = []string{"a\x00b"} },
-		"returnsBilledOn must be":         func(d *Description) { d.ReturnsBilledOn = "never" },
-		`extras: "feathers"`:              func(d *Description) { d.Extras = map[string][]string{"feathers": {"*"}} },
-		`extras: "air" of cod`:            func(d *Description) { d.Extras = map[string][]string{"cod": {"ground", "air"}} },
+		"documents says which types":      func(d *Description) { d.Abilities = append(d.Abilities, "documents") },
+		`the type "poem"`: func(d *Description) {
+			d.Abilities = append(d.Abilities, "documents")
+			d.Documents = &Documents{Types: []string{"poem"}}
+		},
+		"addressChecks says where": func(d *Description) { d.AddressChecks = &AddressChecks{Places: true} },
+		"addressLimits: charset":   func(d *Description) { d.AddressLimits = &AddressLimits{Charset: "utf-7"} },
+		"limits: each has at most": func(d *Description) { d.Limits = []string{"a\x00b"} },
+		"returnsBilledOn must be":  func(d *Description) { d.ReturnsBilledOn = "never" },
+		`extras: "feathers"`:       func(d *Description) { d.Extras = map[string][]string{"feathers": {"*"}} },
+		`extras: "air" of cod`:     func(d *Description) { d.Extras = map[string][]string{"cod": {"ground", "air"}} },
 	} {
 		described := whole()
 		change(&described)
@@ -90,6 +96,72 @@ func TestSignaturesAreOfTheIDTheTimeAndTheBody(t *testing.T) {
 		if verify() == nil {
 			t.Errorf("%s is believed", name)
 		}
+	}
+}
+
+// mixedUp is a plug-in that answers with another purchase than it was asked for.
+type mixedUp struct {
+	secret Secret
+	format string // of the label
+}
+
+// Do is carrier.Doer.
+func (p mixedUp) Do(request *http.Request) (*http.Response, error) {
+	text := `{"reference":"B","carrierRef":"1","trackingNumber":"1","service":"ground","price":{"amount":"7.90","currency":"USD"},"label":{"format":"` + p.format + `","data":"JVBERi0xLjc="}}`
+	header := http.Header{"Content-Type": {"application/json"}}
+	p.secret.Sign(header, request.Header.Get(HeaderID), time.Now(), []byte(text))
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader(text)), Request: request}, nil
+}
+
+func TestASaleOfAnotherReferenceCountsAsLost(t *testing.T) {
+	t.Parallel()
+	secret, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := openMixedUp(t, mixedUp{secret, "pdf"})
+
+	order := carrier.BuyOrder{Order: ship.Order{Parcels: make([]ship.Parcel, 1)}, Service: "ground", Reference: "A"}
+	if _, err := opened.Buy(t.Context(), order); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("bought: %v", err)
+	}
+	if _, err := opened.Find(t.Context(), order); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("found: %v", err)
+	}
+	order.Reference = "B"
+	if found, err := opened.Find(t.Context(), order); err != nil || found.TrackingNumber != "1" {
+		t.Errorf("found %+v: %v", found, err)
+	}
+}
+
+func openMixedUp(t *testing.T, p mixedUp) *carrier.Carrier {
+	t.Helper()
+	described := whole()
+	described.Abilities = append(described.Abilities, "find")
+	opened, err := carrier.Open(Plugin{Name: "pigeon", URL: "http://pigeons.test", Secret: p.secret, Description: described}.Spec(), carrier.Opening{
+		BaseURL: "http://pigeons.test", Via: p,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// TestALabelThatCannotBePrintedIsNotFound: what a purchase does not take, a look-up
+// does not take either.
+func TestALabelThatCannotBePrintedIsNotFound(t *testing.T) {
+	t.Parallel()
+	secret, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := openMixedUp(t, mixedUp{secret, "svg"})
+	order := carrier.BuyOrder{Order: ship.Order{Parcels: make([]ship.Parcel, 1)}, Service: "ground", Reference: "B"}
+	if _, err := opened.Buy(t.Context(), order); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("bought: %v", err)
+	}
+	if found, err := opened.Find(t.Context(), order); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("found %+v: %v", found, err)
 	}
 }
 

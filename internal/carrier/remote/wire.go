@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -98,6 +99,7 @@ type buyRequest struct {
 }
 
 type sale struct {
+	Reference       string     `json:"reference"`
 	CarrierRef      string     `json:"carrierRef"`
 	TrackingNumber  string     `json:"trackingNumber"`
 	TrackingNumbers []string   `json:"trackingNumbers"`
@@ -107,6 +109,13 @@ type sale struct {
 	Label           *document  `json:"label"`
 	Documents       []document `json:"documents"`
 	Warnings        []string   `json:"warnings"`
+}
+
+// isOf reports whether the answer is about the purchase with the reference. A
+// plug-in that mixes up its answers would otherwise have a label recorded for the
+// wrong shipment. Plug-ins may leave the reference out.
+func (s sale) isOf(reference string) bool {
+	return s.Reference == "" || s.Reference == reference
 }
 
 type document struct {
@@ -129,7 +138,8 @@ func moneyOf(m wire.Money) ship.Money {
 	return money
 }
 
-// saleOf returns what was sold, as far as the answer has it.
+// saleOf returns what was sold, as far as the answer has it. A label that cannot be
+// printed is left out: the purchase is not complete.
 func saleOf(s sale) ship.Sale {
 	out := ship.Sale{
 		Service:        s.Service,
@@ -143,7 +153,7 @@ func saleOf(s sale) ship.Sale {
 	if len(s.TrackingNumbers) > 1 {
 		out.Pieces = s.TrackingNumbers
 	}
-	if label := s.Label; label != nil {
+	if label := s.Label; label != nil && slices.Contains(labelFormats, label.Format) {
 		out.Label = ship.Label{Format: label.Format, Data: label.Data}
 	}
 	return out
@@ -377,6 +387,49 @@ func pointOf(p point) ship.ServicePoint {
 
 type proofAnswer struct {
 	Document *document `json:"document"`
+}
+
+type dutiesAnswer struct {
+	Charges    []landedCharge `json:"charges"`
+	Guaranteed bool           `json:"guaranteed"`
+	Messages   []string       `json:"messages"`
+}
+
+type landedCharge struct {
+	Type   string     `json:"type"`
+	Name   string     `json:"name"`
+	Item   *int       `json:"item"` // left out for the shipment as a whole
+	Amount wire.Money `json:"amount"`
+}
+
+// costOf returns what customs will ask for. ok is false if a charge cannot be
+// understood.
+func costOf(d dutiesAnswer, items int) (cost ship.LandedCost, ok bool) {
+	cost = ship.LandedCost{Guaranteed: d.Guaranteed, Messages: d.Messages}
+	for _, given := range d.Charges {
+		charge := ship.LandedCharge{Type: given.Type, Name: given.Name, Item: -1, Amount: moneyOf(given.Amount)}
+		if given.Item != nil {
+			charge.Item = *given.Item
+		}
+		isKnown := charge.Type == "duty" || charge.Type == "tax" || charge.Type == "fee"
+		if !isKnown || charge.Amount.Currency == "" || charge.Item < -1 || charge.Item >= items {
+			return ship.LandedCost{}, false
+		}
+		cost.Charges = append(cost.Charges, charge)
+	}
+	return cost, d.Charges != nil
+}
+
+type documentRequest struct {
+	purchaseRequest
+	Reference string   `json:"reference"`
+	Order     order    `json:"order"`
+	Document  document `json:"document"`
+}
+
+type receipt struct {
+	Received bool   `json:"received"`
+	ID       string `json:"id"`
 }
 
 // errorAnswer is the body of an answer with status 422.

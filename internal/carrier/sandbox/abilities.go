@@ -27,17 +27,22 @@ type (
 	dhlRemote   struct{ remote }
 )
 
-// A carrier of one country has all methods, and says which of them work.
+// A carrier of some countries has all methods, and says which of them work.
 type (
 	nationalDirect struct{ dhlDirect }
 	nationalRemote struct{ dhlRemote }
 )
 
-// hasAbility is Can for a carrier of one country.
+// isNational reports whether the carrier takes parcels from some countries only.
+func (m *model) isNational() bool { return len(m.origins) > 0 }
+
+// hasAbility is Can for a carrier of some countries.
 func (m *model) hasAbility(ability string) bool {
 	switch ability {
-	case "rates", "buy", "find":
+	case "rates", "buy":
 		return true
+	case "find":
+		return !m.cannotFind
 	}
 	return slices.Contains(m.abilities, ability)
 }
@@ -60,7 +65,7 @@ func (r nationalRemote) CloseManifest(ctx context.Context, order ship.ManifestOr
 
 // openDirect returns the driver of the carrier without a network in between.
 func openDirect(d direct) carrier.Driver {
-	if d.home != "" {
+	if d.isNational() {
 		return nationalDirect{dhlDirect{d}}
 	}
 	switch d.name {
@@ -76,7 +81,7 @@ func openDirect(d direct) carrier.Driver {
 
 // openRemote returns the driver of the carrier behind HTTP.
 func openRemote(r remote) carrier.Driver {
-	if r.model.home != "" {
+	if r.model.isNational() {
 		return nationalRemote{dhlRemote{r}}
 	}
 	switch r.model.name {

@@ -9,7 +9,7 @@ import (
 // canadaPost is the post of Canada. Unlike the real one, it voids at once.
 var canadaPost = model{
 	name: "canada_post", title: "Canada Post",
-	home: "CA",
+	origins: []string{"CA"},
 	services: []service{
 		{"regular_parcel", "Canada Post Regular Parcel", "", inside, 1190, 0, 70, 0, "6", 18, false, 0},
 		{"expedited_parcel", "Canada Post Expedited Parcel", "", inside, 1080, 0, 60, 0, "4", 18, false, 0},

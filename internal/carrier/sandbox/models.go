@@ -8,7 +8,7 @@ import (
 // model is a simulated carrier as data.
 type model struct {
 	name, title string
-	home        string // the only country that it takes parcels from; empty: any
+	origins     []string // countries that it takes parcels from; empty: any
 	packagings  []carrier.Packaging
 	services    []service
 
@@ -31,7 +31,8 @@ type model struct {
 	// abilities are those besides quotes, purchases and look-ups, by their names
 	// in carrier.Carrier.Abilities. The carriers of abilities.go have none
 	// here: theirs are methods.
-	abilities []string
+	abilities  []string
+	cannotFind bool // has no look-ups: a purchase whose answer is lost needs review
 
 	onePickup bool  // keeps one pickup for a place and a day
 	pickupFee int64 // cents for a pickup; 0: the carrier names no price
@@ -217,4 +218,7 @@ var models = [...]model{
 	royalMail,
 	postNL,
 	canadaPost,
+	dhlParcelDE,
+	gls,
+	amazonShipping,
 }

@@ -59,7 +59,7 @@ func (m *model) checkOptions(order *ship.Order) error {
 	switch {
 	case options.ServicePoint != "" && !matchesPointID(m.pointID, options.ServicePoint):
 		return m.refuseField(m.refusals.address, "/destination/servicePoint", "%s has no service point %s: its ids look like %s", m.title, options.ServicePoint, pointID(m.pointID, 12345678))
-	case options.ServicePoint == "" && options.HoldAtLocation && m.name != "dhl_express" && m.home == "":
+	case options.ServicePoint == "" && options.HoldAtLocation && m.name != "dhl_express" && !m.isNational():
 		return m.refuseField(m.refusals.address, "/destination/servicePoint", "%s holds parcels at a service point of your choice: GET /v1/service-points lists them", m.title)
 	}
 	return nil

@@ -49,7 +49,8 @@ func (m *model) findPoints(query *ship.PointQuery) ([]ship.ServicePoint, error) 
 	case FaultUnavailable:
 		return nil, ship.Errorf(ship.Unavailable, "%s could not be reached", m.title)
 	}
-	if m.domesticUS && !isUS(query.Country) || strings.Contains(embargoed, query.Country) {
+	isElsewhere := m.domesticUS && !isUS(query.Country) || m.isNational() && !slices.Contains(m.origins, query.Country)
+	if isElsewhere || strings.Contains(embargoed, query.Country) {
 		return []ship.ServicePoint{}, nil
 	}
 

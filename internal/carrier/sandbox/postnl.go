@@ -9,7 +9,7 @@ import (
 // from the rate sheet of the account, which has precedence here too.
 var postNL = model{
 	name: "postnl", title: "PostNL",
-	home: "NL",
+	origins: []string{"NL"},
 	services: []service{
 		{"standard", "PostNL Parcel", "", inside, 595, 0, 45, 0, "1", 18, false, 0},
 		{"signature", "PostNL Parcel with Signature", "", inside, 745, 0, 45, 0, "1", 18, false, 0},

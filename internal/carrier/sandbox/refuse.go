@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +18,12 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 	if m.domesticUS && !isUS(order.Origin.Country) {
 		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from the United States and its territories", m.title)
 	}
-	if m.home != "" && order.Origin.Country != m.home {
-		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from %s", m.title, ship.CountryName(m.home))
+	if m.isNational() && !slices.Contains(m.origins, order.Origin.Country) {
+		var names []string
+		for _, country := range m.origins {
+			names = append(names, ship.CountryName(country))
+		}
+		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from %s", m.title, strings.Join(names, ", "))
 	}
 	for _, end := range [...]struct{ pointer, country string }{
 		{"/destination/country", order.Destination.Country},

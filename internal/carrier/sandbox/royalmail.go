@@ -10,7 +10,7 @@ import (
 // come from the rate sheet of the account, which has precedence here too.
 var royalMail = model{
 	name: "royal_mail", title: "Royal Mail",
-	home: "GB",
+	origins: []string{"GB"},
 	packagings: []carrier.Packaging{
 		{Code: "letter", Name: "Letter"},
 		{Code: "large_letter", Name: "Large Letter"},

@@ -1,5 +1,5 @@
 // Package sandbox holds the simulated carriers of test mode: ups, usps, fedex
-// and dhl_express, and carriers of one country, which are offered only to orders
+// and dhl_express, and carriers of some countries, which are offered only to orders
 // from there. They quote by zone and weight, sell labels whose numbers
 // have valid check digits, void them, and move parcels. They collect parcels,
 // close manifests, prove deliveries, find service points and estimate duties, each
@@ -64,10 +64,8 @@ func (m *model) spec() carrier.Spec {
 		},
 	}
 
-	if m.home != "" {
-		spec.Origins = []string{m.home}
-	}
-	if m.home == "" || slices.Contains(m.abilities, "addresses") {
+	spec.Origins = m.origins
+	if !m.isNational() || slices.Contains(m.abilities, "addresses") {
 		spec.AddressCoverage = coverage
 	}
 	for _, offered := range m.services {

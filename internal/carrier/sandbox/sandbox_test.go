@@ -17,12 +17,16 @@ const reference = "S0123456789ABCDEFGHJKMNPQR"
 var firstService = map[string]string{
 	"ups": "ground", "usps": "priority_mail", "fedex": "ground", "dhl_express": "express_domestic",
 	"royal_mail": "tracked_48", "postnl": "standard", "canada_post": "expedited_parcel",
+	"dhl_parcel_de": "paket", "gls": "parcel", "amazon_shipping": "standard",
 }
 
-// homes are where the carriers of one country take parcels.
+// homes are where the carriers of some countries take parcels.
 var homes = map[string]ship.Address{
 	"GB": {Name: "Goods In", Company: "Acme", Address1: "1 Dock Road", City: "Bristol", Zip: "BS1 4DJ", Country: "GB"},
 	"CA": {Name: "Receiving", Company: "Acme", Address1: "2701 Riverside Dr", City: "Ottawa", State: "ON", Zip: "K1A 0B1", Country: "CA"},
+	"DE": {Name: "Lager", Company: "Acme", Address1: "Sträßchensweg 10", City: "Bonn", Zip: "53113", Country: "DE"},
+	"AT": {Name: "Lager", Company: "Acme", Address1: "Rochusplatz 1", City: "Wien", Zip: "1030", Country: "AT"},
+	"AE": {Name: "Warehouse", Company: "Acme", Address1: "12 Al Wasl Road", City: "Dubai", Country: "AE"},
 	"NL": {Name: "Magazijn", Company: "Acme", Address1: "Siriusdreef 42", City: "Hoofddorp", Zip: "2132 WT", Country: "NL"},
 }
 
@@ -117,6 +121,11 @@ func TestCarrier(t *testing.T) {
 			absent.Order.Destination.Name = "Fault Timeout"
 			notBooked := pickup()
 			notBooked.Order.Address.Name = "Fault Timeout"
+			points := ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 5}
+			if len(spec.Origins) > 0 {
+				home := homes[spec.Origins[0]]
+				points = ship.PointQuery{Country: home.Country, Zip: home.Zip, City: home.City, Limit: 5}
+			}
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        spec,
 				Credentials: carrier.Credentials{"api_key": "key-that-nobody-may-see"},
@@ -130,7 +139,7 @@ func TestCarrier(t *testing.T) {
 				Pickup:       pickup(),
 				AbsentPickup: notBooked,
 				Declared:     buyOrder(spec.Name),
-				Points:       ship.PointQuery{Country: "US", Zip: "10118", City: "New York", Limit: 5},
+				Points:       points,
 				Duties:       abroad(),
 			})
 		})

@@ -21,7 +21,7 @@ import (
 // Numbers are recognized as their carrier's, whatever the reference, service
 // and piece.
 func TestNumbersHaveValidCheckDigits(t *testing.T) {
-	length := map[string]int{"ups": 18, "usps": 22, "fedex": 12, "dhl_express": 10, "royal_mail": 13, "postnl": 15, "canada_post": 16}
+	length := map[string]int{"ups": 18, "usps": 22, "fedex": 12, "dhl_express": 10, "royal_mail": 13, "postnl": 15, "canada_post": 16, "dhl_parcel_de": 20, "gls": 12, "amazon_shipping": 15}
 	for _, spec := range sandbox.Specs() {
 		c := open(t, spec.Name)
 		rates, err := c.Rates(t.Context(), orderFor(spec))

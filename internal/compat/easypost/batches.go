@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/compat"
+	"github.com/waybillhq/waybill/internal/effect"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -115,12 +116,33 @@ func (s *server) batch(ctx context.Context, in *request, found foundBatch) (*bat
 		Shipments:    []batchShipment{},
 	}
 	for _, entry := range found.draft.Shipments {
+		shown := batchShipment{ID: entry.ID}
 		object, _, err := s.find(ctx, in, entry.ID)
+		if ship.KindOf(err) == ship.NotFound {
+			// A batch is kept longer than a shipment that is not bought, and an
+			// erasure deletes shipments.
+			shown.BatchStatus = "creation_failed"
+			shown.BatchMessage = new("The shipment is no longer kept.")
+			out.Status.CreationFailed++
+			out.Shipments = append(out.Shipments, shown)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		shown := batchShipment{ID: entry.ID, Reference: orNull(object.Reference)}
-		switch message, failed := found.draft.Failed[entry.ID]; {
+		shown.Reference = orNull(object.Reference)
+
+		message, failed := found.draft.Failed[entry.ID]
+		if failed && object.Shipment == "" {
+			// What failed may only have been the wait: a client that reads that
+			// nothing was bought buys elsewhere.
+			isOpen, err := s.Compat.IsOpen(ctx, in.tenant, object)
+			if err != nil {
+				return nil, err
+			}
+			failed = !isOpen
+		}
+		switch {
 		case object.Shipment != "":
 			bought, err := s.Shipping.Shipment(ctx, in.tenant, object.Shipment)
 			if err != nil {
@@ -135,15 +157,16 @@ func (s *server) batch(ctx context.Context, in *request, found foundBatch) (*bat
 			out.Status.PostagePurchaseFailed++
 		default:
 			shown.BatchStatus = "queued_for_purchase"
+			shown.BatchMessage = orNull(message)
 			out.Status.QueuedForPurchase++
 		}
 		out.Shipments = append(out.Shipments, shown)
 	}
 
 	switch {
-	case out.Status.PostagePurchased > 0 && out.Status.QueuedForPurchase == 0 && out.Status.PostagePurchaseFailed == 0:
+	case out.Status.PostagePurchased > 0 && out.Status.PostagePurchased == out.NumShipments:
 		out.State = "purchased"
-	case out.Status.PostagePurchaseFailed > 0 && out.Status.QueuedForPurchase == 0:
+	case out.Status.PostagePurchaseFailed+out.Status.CreationFailed > 0 && out.Status.QueuedForPurchase == 0:
 		out.State = "purchase_failed"
 	case out.Status.PostagePurchased > 0:
 		out.State = "purchasing"
@@ -317,7 +340,14 @@ func (s *server) buyBatch(ctx context.Context, in *request) (answer, error) {
 		})
 	}
 	all.Wait()
-	return s.changedBatch(ctx, in, &found)
+
+	// Shipments may have been added or removed meanwhile, and a scan form made.
+	latest, err := s.findBatch(context.WithoutCancel(ctx), in, in.id)
+	if err != nil {
+		return answer{}, err
+	}
+	latest.draft.Failed = found.draft.Failed
+	return s.changedBatch(ctx, in, &latest)
 }
 
 // buyEntry buys a shipment of a batch, at its service. One that is bought stays as
@@ -346,7 +376,17 @@ func (s *server) closeBatch(ctx context.Context, in *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if found.draft.ScanForm == "" {
+
+	isClosed := found.draft.ScanForm != ""
+	if isClosed {
+		manifest, err := s.Handover.Manifest(ctx, in.tenant, ship.ManifestID(found.draft.ScanForm))
+		if err != nil {
+			return answer{}, err
+		}
+		isClosed = manifest.State != effect.Failed // one that failed can be made again
+	}
+
+	if !isClosed {
 		list, err := s.purchases(ctx, in, found.draft.ids())
 		if err != nil {
 			return answer{}, err

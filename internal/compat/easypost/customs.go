@@ -166,14 +166,15 @@ func (c *customsInfoObject) customs(currency string) (*ship.Customs, error) {
 // piece. A total that does not divide without a rest is declared as one piece, so
 // that the sum stays what the client declared.
 func (item *customsItemObject) line(currency, place string) (ship.CustomsItem, error) {
-	total, ok := ship.ParseMoney(value(item.Value), firstOf(value(item.Currency), currency, "USD"))
+	declared := firstOf(value(item.Currency), currency, "USD")
+	total, ok := ship.ParseMoney(value(item.Value), declared)
 	if !ok {
 		// Some clients compute values, and send more digits than a currency has.
 		amount, err := strconv.ParseFloat(value(item.Value), 64)
 		if err != nil {
 			return ship.CustomsItem{}, invalid(place+"/value", "must be an amount, such as 23.25")
 		}
-		if total, ok = ship.ParseMoney(strconv.FormatFloat(amount, 'f', 2, 64), firstOf(value(item.Currency), currency, "USD")); !ok {
+		if total, ok = ship.ParseMoney(strconv.FormatFloat(amount, 'f', ship.Exponent(declared), 64), declared); !ok {
 			return ship.CustomsItem{}, invalid(place+"/value", "must be an amount, such as 23.25")
 		}
 	}

@@ -73,7 +73,7 @@ func (d *draft) order(t ship.Tenant, account ship.Account, id, reference string)
 		if err != nil {
 			return order, invalid("options/label_date", "must be a time, such as 2026-03-31T12:00:00Z")
 		}
-		order.ShipDate = ship.DateOf(at)
+		order.ShipDate = ship.Date(at.Format(time.DateOnly))
 	}
 	if order.Options, err = d.options(account.Currency); err != nil {
 		return order, err

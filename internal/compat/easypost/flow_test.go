@@ -37,10 +37,11 @@ const benchSecret = "0123456789abcdef0123456789abcdef"
 // bench is the edge over the sandbox and a database of its own.
 type bench struct {
 	*testing.T
-	handler http.Handler
-	store   *store.Store
-	tenant  ship.Tenant
-	key     string
+	handler  http.Handler
+	store    *store.Store
+	shipping shipping.Config
+	tenant   ship.Tenant
+	key      string
 }
 
 func newBench(t *testing.T) *bench {
@@ -76,10 +77,11 @@ func newBench(t *testing.T) *bench {
 	follow := tracking.New(tracking.Config{Store: st, BaseURL: "https://ship.test", SandboxStep: time.Microsecond, Log: log, Specs: all.Specs})
 	waits := shipping.DefaultWaits
 	waits.Answer = time.Second
-	buying := shipping.New(shipping.Config{
-		Store: st, Accounts: sellers, Quoting: quotes, Addresses: addresses, Labels: labels, SigningKey: []byte(benchSecret), BaseURL: "https://ship.test", Waits: waits, Log: log,
-	})
 	b := &bench{T: t, store: st}
+	b.shipping = shipping.Config{
+		Store: st, Accounts: sellers, Quoting: quotes, Addresses: addresses, Labels: labels, SigningKey: []byte(benchSecret), BaseURL: "https://ship.test", Waits: waits, Log: log,
+	}
+	buying := shipping.New(b.shipping)
 	b.handler = New(Config{
 		Account: accounts, Quoting: quotes, Shipping: buying, Tracking: follow, Addresses: addresses, Compat: compat.New(st),
 		Handover: handover.New(handover.Config{Store: st, Accounts: sellers, Labels: labels, Waits: handover.DefaultWaits, Log: log}),
@@ -395,6 +397,9 @@ func TestADayIsHandedOver(t *testing.T) {
 	closed := b.call(200, "POST", path+"/scan_form", "")
 	if text(closed, "scan_form", "status") != "created" || text(closed, "scan_form", "tracking_codes", 0) == "" {
 		t.Errorf("%v", closed["scan_form"])
+	}
+	if listed := b.call(200, "GET", "/v2/scan_forms", ""); text(listed, "scan_forms", 0, "tracking_codes", 0) == "" || text(listed, "scan_forms", 0, "form_url") == "" {
+		t.Errorf("%v", listed["scan_forms"])
 	}
 	b.call(422, "POST", path+"/label", `{"file_format":"PDF"}`)
 

@@ -182,6 +182,7 @@ func (s *server) listScanForms(ctx context.Context, in *request) (answer, error)
 	if err != nil {
 		return answer{}, err
 	}
+
 	page := ship.Page{Limit: limit + 1} // one more says whether there are more
 	if given := in.query.Get("before_id"); given != "" {
 		id, ok := parseID(given, prefixScanForm)
@@ -194,8 +195,13 @@ func (s *server) listScanForms(ctx context.Context, in *request) (answer, error)
 	if err != nil {
 		return answer{}, err
 	}
+
 	out := []*scanFormObject{}
-	for _, manifest := range list[:min(len(list), limit)] {
+	for _, listed := range list[:min(len(list), limit)] {
+		manifest, err := s.Handover.Manifest(ctx, in.tenant, listed.ID) // the list has no labels
+		if err != nil {
+			return answer{}, err
+		}
 		out = append(out, s.scanForm(in.tenant, manifest))
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"scan_forms": out, "has_more": len(list) > limit}}, nil
@@ -208,7 +214,7 @@ const kindPickup = "pickup"
 type pickupDraft struct {
 	Reference    string         `json:"reference"`
 	Address      *addressObject `json:"address"`
-	From         string         `json:"min_datetime"`
+	From         string         `json:"min_datetime"` // with the offset that the client wrote
 	Until        string         `json:"max_datetime"`
 	Instructions string         `json:"instructions"`
 	AtAccount    bool           `json:"is_account_address"`
@@ -301,7 +307,7 @@ func (s *server) createPickup(ctx context.Context, in *request) (answer, error) 
 		if err != nil {
 			return answer{}, invalid(name, "must be a time, such as 2026-03-31T12:00:00Z")
 		}
-		*field = timestamp(at)
+		*field = at.Format(time.RFC3339)
 	}
 
 	object := compat.NewObject(in.tenant, kindPickup, created.now)
@@ -321,8 +327,8 @@ func pickupOf(t ship.Tenant, id ship.RawID, draft pickupDraft, booked *store.Pic
 		head:             headOf(t, "Pickup", prefixPickup, id),
 		Reference:        orNull(draft.Reference),
 		Status:           "unknown",
-		MinDatetime:      draft.From,
-		MaxDatetime:      draft.Until,
+		MinDatetime:      inUTC(draft.From),
+		MaxDatetime:      inUTC(draft.Until),
 		IsAccountAddress: draft.AtAccount,
 		Instructions:     orNull(draft.Instructions),
 		Messages:         []messageObject{},
@@ -351,6 +357,15 @@ func pickupOf(t ship.Tenant, id ship.RawID, draft pickupDraft, booked *store.Pic
 		PickupID: out.ID,
 	}}
 	return out
+}
+
+// inUTC is a stored time as clients see it.
+func inUTC(stored string) string {
+	at, err := time.Parse(time.RFC3339, stored)
+	if err != nil {
+		return stored
+	}
+	return timestamp(at)
 }
 
 // findPickup returns a pickup by its id, and its booking if there is one.

@@ -290,6 +290,7 @@ func (s *server) createTrackers(ctx context.Context, in *request) (answer, error
 		in.query = url.Values{"tracking_codes[]": codes}
 		return s.listTrackers(ctx, in)
 	}
+
 	given := in.body["trackers"]
 	list, ok := given.([]any)
 	if !ok {
@@ -303,6 +304,7 @@ func (s *server) createTrackers(ctx context.Context, in *request) (answer, error
 	if len(list) > maxTrackers {
 		return answer{}, invalid("trackers", "must have at most "+strconv.Itoa(maxTrackers)+" trackers")
 	}
+
 	for _, item := range list {
 		one := objectOf(item)
 		if _, err := s.follow(ctx, in, one.text("tracking_code"), one.text("carrier")); err != nil {
@@ -411,11 +413,16 @@ func pageSize(in *request) (int, error) {
 	return min(size, 100), nil
 }
 
-// parseTime reads a time in one of the forms that clients send.
+// parseTime reads a time in one of the forms that clients send. It keeps the offset
+// that the client wrote: carriers are sent the time and the day at the place of the
+// parcel.
 func parseTime(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+		"2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly,
+	} {
 		if at, err := time.Parse(layout, text); err == nil {
-			return at.UTC(), nil
+			return at, nil
 		}
 	}
 	return time.Parse(time.RFC3339, text)

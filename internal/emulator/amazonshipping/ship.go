@@ -206,6 +206,6 @@ func (a *amazon) cancel(w http.ResponseWriter, r *http.Request) {
 		case again:
 			return http.StatusBadRequest, "application/json", encode(problem("InvalidRequest", "The shipment is already cancelled", ""))
 		}
-		return http.StatusOK, "application/json", encode(map[string]any{"payload": map[string]any{}})
+		return http.StatusOK, "application/json", encode(map[string]any{})
 	})
 }

@@ -48,6 +48,9 @@ type settings struct {
 	// NoRequestID makes the look-up by request id unknown, as if its parameter
 	// had another name.
 	NoRequestID bool `json:"noRequestId,omitempty"`
+	// ShipmentInfo makes look-ups show rows to clients that ask for them. It is
+	// reserved for internal use, so usually they show links.
+	ShipmentInfo bool `json:"shipmentInfo,omitempty"`
 }
 
 // New returns an emulator that records its sales in l.
@@ -66,6 +69,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	p.route("POST /rs/ship/price", rateType, p.price)
 	p.route("POST /rs/{customer}/{behalf}/shipment", shipmentType, p.sell)
 	p.route("GET /rs/{customer}/{behalf}/shipment", shipmentType, p.list)
+	p.route("GET /rs/"+Customer+"/"+Customer+"/shipment/{id}", shipmentType, p.show)
 	p.route("DELETE /rs/{customer}/{behalf}/shipment/{id}", shipmentType, p.cancel)
 	p.route("POST /rs/{customer}/{behalf}/shipment/{id}/refund", shipmentType, p.refund)
 	p.route("GET /rs/artifact/{user}/{id}/{index}", "", p.artifact())

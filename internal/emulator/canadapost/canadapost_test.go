@@ -65,10 +65,11 @@ func TestASaleOutlivesTheProcess(t *testing.T) {
 		t.Fatalf("%d %s", status, sold)
 	}
 	pin := regexp.MustCompile(`<tracking-pin>\d{16}</tracking-pin>`).FindString(sold)
-	if _, found := ask(t, open(t, file), http.MethodGet, path+"?customerRequestId=S1&provideShipmentInfo=true", shipment, ""); pin == "" || !strings.Contains(found, pin) {
+	id := regexp.MustCompile(`<shipment-id>(\d+)</shipment-id>`).FindStringSubmatch(sold)
+	if _, found := ask(t, open(t, file), http.MethodGet, path+"/"+id[1], shipment, ""); pin == "" || !strings.Contains(found, pin) {
 		t.Errorf("sold %q, found %s", pin, found)
 	}
-	if _, links := ask(t, open(t, file), http.MethodGet, path+"?customerRequestId=S1", shipment, ""); !strings.Contains(links, `rel="shipment"`) || strings.Contains(links, pin) {
+	if _, links := ask(t, open(t, file), http.MethodGet, path+"?requestId=S1&provideShipmentInfo=true", shipment, ""); !strings.Contains(links, `rel="shipment"`) || strings.Contains(links, pin) {
 		t.Errorf("a plain list has rows: %s", links)
 	}
 }

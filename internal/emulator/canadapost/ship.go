@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,7 @@ func (in order) refusal() (code, text string) {
 	weight, err := strconv.ParseFloat(in.Weight, 64)
 	_, goesThere := productOf(in.Service, in.Destination.Country)
 	isAbroad := in.Destination.Country != "CA"
+
 	switch {
 	case utf8.RuneCountInString(in.RequestID) > 35:
 		return "Server", "customer-request-id is longer than 35 characters"
@@ -90,6 +92,7 @@ func (in order) refusal() (code, text string) {
 	case isAbroad && !in.hasInstruction():
 		return "1701", "A non-delivery handling option is required for the service."
 	}
+
 	for _, chosen := range in.Options {
 		if _, known := optionPrices[chosen.Code]; !known {
 			return "7261", "The option " + chosen.Code + " is not available."
@@ -330,7 +333,7 @@ func keptOf(sale emulator.Entry) kept {
 // client asks for it, else as links.
 func (p *post) list(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	reference := query.Get("customerRequestId")
+	reference := query.Get("requestId")
 	var sales []emulator.Entry
 	switch {
 	case reference != "" && p.settings.Load().NoRequestID:
@@ -338,7 +341,7 @@ func (p *post) list(w http.ResponseWriter, r *http.Request) {
 		return
 	case reference != "":
 		sales = p.Find(reference)
-	case query.Get("noManifest") == "true" && query.Get("date") != "":
+	case query.Get("noManifest") == "true" && compactDate.MatchString(query.Get("date")):
 		sales = p.soldOn(query.Get("date"))
 	default:
 		refuse(w, http.StatusBadRequest, "9190", "A query parameter is required.")
@@ -351,7 +354,7 @@ func (p *post) list(w http.ResponseWriter, r *http.Request) {
 		Shipments []info   `xml:"shipment-info"`
 	}
 	for _, sale := range sales {
-		if query.Get("provideShipmentInfo") == "true" {
+		if query.Get("provideShipmentInfo") == "true" && p.settings.Load().ShipmentInfo {
 			answer.Shipments = append(answer.Shipments, infoOf(r, sale))
 			continue
 		}
@@ -361,11 +364,27 @@ func (p *post) list(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, shipmentType, answer)
 }
 
+// compactDate is how look-ups write a day.
+var compactDate = regexp.MustCompile(`^[0-9]{8}$`)
+
+// show answers GET .../shipment/{id}, the link of a look-up.
+func (p *post) show(w http.ResponseWriter, r *http.Request) {
+	sale, _, ok := p.Ledger.Sold(r.PathValue("id"))
+	if !ok {
+		refuse(w, http.StatusNotFound, "8064", "The shipment was not found.")
+		return
+	}
+	reply(w, http.StatusOK, shipmentType, struct {
+		XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-info"`
+		info
+	}{info: infoOf(r, sale)})
+}
+
 // soldOn returns the sales of a day that a look-up can see.
 func (p *post) soldOn(day string) []emulator.Entry {
 	var list []emulator.Entry
 	for _, entry := range p.Ledger.Entries() {
-		if entry.Kind != "sold" || keptOf(entry).Created != day {
+		if entry.Kind != "sold" || strings.ReplaceAll(keptOf(entry).Created, "-", "") != day {
 			continue
 		}
 		for _, shown := range p.Find(entry.Reference) {

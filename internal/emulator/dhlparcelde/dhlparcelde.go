@@ -46,6 +46,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("POST "+shipping+"/orders", true, s.order)
 	s.Handle("GET "+shipping+"/orders", true, s.show)
 	s.Handle("DELETE "+shipping+"/orders", true, s.delete)
+	s.Handle("GET "+shipping+"/manifests", true, s.manifest)
 
 	const pickup = "/parcel/de/transportation/pickup/v3"
 	s.Handle("POST "+pickup+"/orders", true, s.bookPickup)

@@ -42,7 +42,7 @@ type shipment struct {
 		VisualCheckOfAge     string `json:"visualCheckOfAge"`
 		SignedForByRecipient bool   `json:"signedForByRecipient"`
 		Endorsement          string `json:"endorsement"`
-		Premium              bool   `json:"premium"`
+		Premium              *bool  `json:"premium"`
 		AdditionalInsurance  *struct {
 			Currency string `json:"currency"`
 		} `json:"additionalInsurance"`
@@ -253,6 +253,12 @@ func (in shipment) checkGoods() (messages []message) {
 		messages = append(messages, message{Property: "services.endorsement", Text: "No endorsement was given; the shipment is returned.", State: "Warning"})
 	}
 
+	// Without a choice, DHL takes the default of the country, which may be the
+	// dearer one.
+	if hasChoice := in.Product == "V53WPAK" || in.Product == "V66WPI"; hasChoice && in.Services.Premium == nil {
+		messages = append(messages, message{Property: "services.premium", Text: "No kind of delivery was chosen; that of the country is used.", State: "Warning"})
+	}
+
 	switch {
 	case !needsCustoms[in.Consignee.Country]:
 	case in.Customs == nil || len(in.Customs.Items) == 0:
@@ -410,6 +416,32 @@ func (s standIn) delete(w http.ResponseWriter, r *http.Request) {
 		}
 		return deleteAnswer(number, judged)
 	})
+}
+
+// manifest answers GET /manifests: the shipments that were closed on a day. There
+// is none of a day without shipments.
+func (s standIn) manifest(w http.ResponseWriter, r *http.Request) {
+	date := r.URL.Query().Get("date")
+	if date == "" || date > time.Now().In(germany).Format(time.DateOnly) {
+		s.Fail(w, http.StatusBadRequest)
+		return
+	}
+
+	var closed []any
+	for _, entry := range s.Ledger.Entries() {
+		var in shipment
+		if entry.Kind != "sold" || json.Unmarshal(entry.Kept, &in) != nil || in.ShipDate != date || !isClosed(entry, time.Now()) {
+			continue
+		}
+		if _, voided, _ := s.Ledger.Sold(entry.Number); !voided {
+			closed = append(closed, map[string]any{"shipmentNo": entry.Number, "sheetNo": "1"})
+		}
+	}
+	if len(closed) == 0 {
+		s.Fail(w, http.StatusNotFound)
+		return
+	}
+	reply(w, http.StatusOK, map[string]any{"status": statusOf(http.StatusOK, ""), "manifestDate": date, "items": closed})
 }
 
 func (s standIn) answerDelete(w http.ResponseWriter, number string, judged status) {

@@ -64,6 +64,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 	f.Handle("POST /rate/v1/rates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ClientID))
 	f.Handle("POST /rate/v1/comprehensiverates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ComprehensiveClientID))
 	f.Handle("POST /ship/v1/shipments", true, f.onlyFor(f.answered("ship", f.buy), ClientID, ComprehensiveClientID))
+	f.Handle("POST /ship/v1/shipments/packages/validate", true, f.onlyFor(f.answered("ship", f.rehearse), ClientID, ComprehensiveClientID))
 	f.Handle("PUT /ship/v1/shipments/cancel", true, f.onlyFor(f.answered("cancel", f.cancel), ClientID, ComprehensiveClientID))
 	f.Handle("POST /address/v1/addresses/resolve", true, f.onlyFor(f.answered("address", f.resolve), ClientID, ComprehensiveClientID))
 	f.Handle("POST /pickup/v1/pickups", true, f.onlyFor(f.answered("pickup", f.bookPickup), ClientID, ComprehensiveClientID))

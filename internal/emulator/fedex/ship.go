@@ -36,24 +36,52 @@ func check(w http.ResponseWriter, r *http.Request) (request shipRequest, ok bool
 		return request, false
 	}
 
-	var bad *problem
-	switch {
-	case !knownAccount(request.AccountNumber.Value):
-		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
-	case request.LabelResponseOptions != "LABEL" && request.LabelResponseOptions != "URL_ONLY":
+	bad := request.problem()
+	if options := request.LabelResponseOptions; bad == nil && options != "LABEL" && options != "URL_ONLY" {
 		bad = &problem{"LABELRESPONSEOPTIONS.REQUIRED", "Label response options are invalid or missing."}
-	default:
-		if bad = request.Shipment.check(); bad == nil {
-			bad = request.Shipment.checkSale()
-		}
-		if bad == nil {
-			bad = request.Shipment.checkDeclaration(request.AccountNumber.Value)
-		}
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 	}
 	return request, bad == nil
+}
+
+// problem returns why FedEx would not sell the shipment; nil if it would.
+func (request *shipRequest) problem() *problem {
+	if !knownAccount(request.AccountNumber.Value) {
+		return &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
+	}
+	if bad := request.Shipment.check(); bad != nil {
+		return bad
+	}
+	if bad := request.Shipment.checkSale(); bad != nil {
+		return bad
+	}
+	return request.Shipment.checkDeclaration(request.AccountNumber.Value)
+}
+
+// rehearse checks a shipment of one package and sells nothing.
+func (f *fedex) rehearse(w http.ResponseWriter, r *http.Request) {
+	var request shipRequest
+	if !read(w, r, &request) {
+		return
+	}
+	bad := request.problem()
+	if bad == nil && len(request.Shipment.Pieces) != 1 {
+		bad = &problem{"TOTALPACKAGECOUNT.EXCEEDS.LIMIT", "Only a shipment of one package can be validated."}
+	}
+	if bad != nil {
+		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
+		return
+	}
+
+	body := envelope(r)
+	body["output"] = object{"alerts": []object{{
+		"code":      "SHIPMENT.VALIDATION.SUCCESS",
+		"message":   "Shipment validated successfully. No errors found.",
+		"alertType": "NOTE",
+	}}}
+	send(w, http.StatusOK, body)
 }
 
 // buy sells a label for every package.

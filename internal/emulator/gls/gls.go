@@ -3,7 +3,9 @@
 // the service, and tests compare the service's records with its ledger.
 //
 // Like the real APIs, it quotes no prices, refuses plain JSON, puts the reason of
-// a refusal into a header, and answers 200 to a cancellation that it refuses.
+// a refusal into a header, and answers 200 to a cancellation that it refuses. Where
+// GLS publishes nothing, it is the stricter of what may be: it prints a parcel again
+// only by the day of its creation, and refuses to cancel one twice.
 package gls
 
 import (
@@ -34,6 +36,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 		"/rs/shipments":                 s.create,
 		"/rs/shipments/allowedservices": s.allowedServices,
 		"/rs/shipments/reprintparcel":   s.reprint,
+		"/rs/tracking/parcels":          s.list,
 		"/rs/tracking/parcelpod":        s.proof,
 		"/rs/parcelshop/address":        s.parcelShops,
 	} {

@@ -28,8 +28,10 @@ func body(reference, zip string) string {
 "PrintingOptions":{"ReturnLabels":{"TemplateSet":"NONE","LabelFormat":"PDF"}}}`
 }
 
-// reprint asks for the label of a reference again.
-func reprint(reference string) string { return `{"ShipmentReference":"` + reference + `"}` }
+// reprint asks for the label of a reference of today again.
+func reprint(reference string) string {
+	return `{"ShipmentReference":"` + reference + `","CreationDate":"` + time.Now().Format(time.RFC3339) + `"}`
+}
 
 // client is an app with a token.
 type client struct {
@@ -107,11 +109,14 @@ func TestASaleOutlivesTheProcess(t *testing.T) {
 		t.Errorf("tracked as %s", shown)
 	}
 
-	// A cancellation can be repeated, and the label is gone.
-	for range 2 {
-		if status, cancelled, _ := again.ask(http.MethodPost, shipIT+"/shipments/cancel/"+parcel.TrackID, ""); status != http.StatusOK || !strings.Contains(cancelled, "CANCELLED") {
-			t.Errorf("%d %s", status, cancelled)
+	// A cancellation cannot be repeated, and the label is gone.
+	for _, want := range []string{"CANCELLED", "ERROR"} {
+		if status, cancelled, _ := again.ask(http.MethodPost, shipIT+"/shipments/cancel/"+parcel.TrackID, ""); status != http.StatusOK || !strings.Contains(cancelled, want) {
+			t.Errorf("%d %s, want %s", status, cancelled, want)
 		}
+	}
+	if _, shown, _ := again.ask(http.MethodGet, "/track-and-trace-v1/tracking/simple/trackids/"+parcel.TrackID, ""); !strings.Contains(shown, `"status":"CANCELED"`) {
+		t.Errorf("a cancelled parcel is tracked as %s", shown)
 	}
 	if status, _, reason := again.ask(http.MethodPost, shipIT+"/shipments/reprintparcel", reprint("S1")); status != http.StatusNotFound || reason != "NO_DATA_FOUND" {
 		t.Errorf("a cancelled label is answered with %d %s", status, reason)
@@ -130,6 +135,8 @@ func TestRefusals(t *testing.T) {
 		"another shipper":     {"/shipments", strings.Replace(body("S1", "20095"), gls.ContactID, "276x", 1), http.StatusBadRequest, "CONTACT_ID_UNKNOWN"},
 		"no reference":        {"/shipments", body("", "20095")[:40], http.StatusBadRequest, "E000"},
 		"an unused reference": {"/shipments/reprintparcel", reprint("S2"), http.StatusNotFound, "NO_DATA_FOUND"},
+		"no day":              {"/shipments/reprintparcel", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
+		"a list without days": {"/tracking/parcels", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
 		"an unknown parcel":   {"/tracking/parcelpod", `{"ParcelNumber":"1"}`, http.StatusNotFound, "NO_DATA_FOUND"},
 	} {
 		if status, answer, reason := c.ask(http.MethodPost, shipIT+asked.path, asked.body); status != asked.status || reason != asked.reason || answer != "" {

@@ -122,7 +122,6 @@ func (s standIn) create(w http.ResponseWriter, r *http.Request) {
 func (in request) check(now time.Time) (code, message string) {
 	s := in.Shipment
 	to := s.Consignee.Address
-	date, err := time.Parse(time.RFC3339, s.ShippingDate)
 	switch {
 	case s.Shipper.ContactID != ContactID:
 		return "CONTACT_ID_UNKNOWN", "The ContactID is unknown"
@@ -130,7 +129,7 @@ func (in request) check(now time.Time) (code, message string) {
 		return "COMMON_PRODUCT", "The product is not allowed"
 	case len(s.References) == 0 || len(s.References[0]) > 40:
 		return "COMMON_REFERENCE", "The ShipmentReference is missing or too long"
-	case err != nil || date.Before(now.AddDate(0, 0, -1)):
+	case dayOf(s.ShippingDate) < now.In(germany).Format(time.DateOnly):
 		return "COMMON_SHIPPINGDATE", "The ShippingDate is in the past"
 	case to.Name1 == "" || to.Street == "" || to.City == "" || len(to.CountryCode) != 2:
 		return "COMMON_ADDRESS", "The address is not complete"
@@ -189,18 +188,37 @@ func keptOf(sale emulator.Entry) (k kept) {
 	return k
 }
 
+// germany is where GLS's days are counted.
+var germany = func() *time.Location {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		return time.FixedZone("CET", 3600)
+	}
+	return zone
+}()
+
+// dayOf returns the day of a time that a client sent; empty if it cannot be read.
+func dayOf(written string) string {
+	t, err := time.Parse(time.RFC3339, written)
+	if err != nil {
+		return ""
+	}
+	return t.In(germany).Format(time.DateOnly)
+}
+
 // reprint answers POST /rs/shipments/reprintparcel: by our reference, or by one of
-// GLS's numbers.
+// GLS's numbers, among the parcels of a day.
 func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Reference string   `json:"ShipmentReference"`
 		TrackID   string   `json:"TrackID"`
 		Number    string   `json:"ParcelNumber"`
+		Created   string   `json:"CreationDate"`
 		Printing  printing `json:"PrintingOptions"`
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil {
-		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read")
+	if err != nil || json.Unmarshal(body, &in) != nil || dayOf(in.Created) == "" {
+		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read, or has no CreationDate")
 		return
 	}
 
@@ -210,6 +228,9 @@ func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
 	} else if sale, voided, ok := s.Ledger.Sold(in.TrackID + in.Number); ok && !voided {
 		found = []emulator.Entry{sale}
 	}
+	found = slices.DeleteFunc(found, func(sale emulator.Entry) bool {
+		return sale.At.In(germany).Format(time.DateOnly) != dayOf(in.Created)
+	})
 	if len(found) == 0 {
 		refuse(w, http.StatusNotFound, "NO_DATA_FOUND", "No data found for the given reference")
 		return
@@ -217,17 +238,65 @@ func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
 	reply(w, mediaType, keptOf(found[0]).created(found[0], in.Printing))
 }
 
-// cancel answers POST /rs/shipments/cancel/{id}, with 200 whatever happens. The
-// ledger records a void when the first of several parcels is cancelled.
+// list answers POST /rs/tracking/parcels: the parcels of some days under a
+// reference, also those that were cancelled.
+func (s standIn) list(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Reference string `json:"ShipmentReference"`
+		From      string `json:"DateFrom"`
+		To        string `json:"DateTo"`
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &in) != nil || dayOf(in.From) == "" || dayOf(in.To) == "" {
+		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read, or has no DateFrom and DateTo")
+		return
+	}
+
+	sales := s.Find(in.Reference)
+	for _, entry := range s.Ledger.Entries() {
+		if _, voided, _ := s.Ledger.Sold(entry.Number); voided && entry.Kind == "sold" && entry.Reference == in.Reference {
+			sales = append(sales, entry)
+		}
+	}
+	items := []any{}
+	for _, sale := range sales {
+		day := sale.At.In(germany).Format(time.DateOnly)
+		if day < dayOf(in.From) || day > dayOf(in.To) {
+			continue
+		}
+		k := keptOf(sale)
+		for i, id := range k.IDs {
+			status := "PREADVICE"
+			if s.Ledger.VoidedPieces()[id] {
+				status = "CANCELED"
+			}
+			items = append(items, map[string]any{
+				"TrackID":           id,
+				"ParcelNumber":      k.Numbers[i],
+				"ShipmentReference": []string{sale.Reference},
+				"InitialDate":       sale.At.Format(time.RFC3339),
+				"Status":            status,
+			})
+		}
+	}
+	reply(w, mediaType, map[string]any{"UnitItems": items})
+}
+
+// cancel answers POST /rs/shipments/cancel/{id}, with 200 whatever happens.
 func (s standIn) cancel(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if sale, _, ok := s.Ledger.Sold(id); ok && s.wasScanned(sale) {
+	sale, _, ok := s.Ledger.Sold(id)
+	var ids []string
+	if ok {
+		ids = keptOf(sale).IDs
+	}
+	if ok && !s.Ledger.VoidedPieces()[id] && s.wasScanned(sale) {
 		reply(w, mediaType, map[string]any{"TrackID": id, "Result": "SCANNED"})
 		return
 	}
-	s.TakeBack(w, r, id, func(_, known bool) (int, string, []byte) {
+	s.TakeBackPiece(w, r, id, ids, func(again, known bool) (int, string, []byte) {
 		result := "CANCELLED"
-		if !known {
+		if !known || again {
 			result = "ERROR"
 		}
 		return http.StatusOK, mediaType, encode(map[string]any{"TrackID": id, "Result": result})

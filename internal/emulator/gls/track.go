@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ type step struct {
 
 var usualEvents = []step{
 	{0, "PREADVICE", "INTIAL.PREADVICE", "The parcel data was entered into the GLS IT system", false},
-	{3 * time.Hour, "INTRANSIT", "INTRAN.NORMAL", "The parcel was handed over to GLS", false},
+	{3 * time.Hour, "INTRANSIT", "INTIAL.NORMAL", "The parcel was handed over to GLS", false},
 	{20 * time.Hour, "INTRANSIT", "INTRAN.NORMAL", "The parcel has reached the parcel center", true},
 	{23 * time.Hour, "INDELIVERY", "INDELI.NORMAL", "The parcel is out for delivery", true},
 	{27 * time.Hour, "DELIVERED", "DELIVD.NORMAL", "The parcel has been delivered", true},
@@ -96,12 +97,16 @@ func (s standIn) track(w http.ResponseWriter, r *http.Request) {
 	parcels := []any{}
 	for _, number := range numbers {
 		sale, voided, ok := s.Ledger.Sold(number)
-		if !ok || voided {
+		if !ok {
 			parcels = append(parcels, map[string]any{"requested": number, "errorCode": "E_404_01", "errorMessage": "Resource Not Found"})
 			continue
 		}
 
-		happened := s.scans(sale, keptOf(sale))
+		k := keptOf(sale)
+		happened := s.scans(sale, k)
+		if i := max(slices.Index(k.IDs, number), slices.Index(k.Numbers, number)); voided || s.Ledger.VoidedPieces()[k.IDs[i]] {
+			happened = []scan{{At: sale.At, Status: "CANCELED", Code: "CANCEL.NORMAL", Text: "The parcel data have been deleted from the GLS IT system."}}
+		}
 		events := []any{}
 		shown := map[string]any{"requested": number, "unitno": sale.Number}
 		for i := len(happened) - 1; i >= 0; i-- { // the latest first

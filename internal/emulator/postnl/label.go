@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type (
 	shipment struct {
 		Addresses           []address
 		Amounts             []struct{ AmountType, Currency string }
+		Contacts            []struct{ ContactType, Email, TelNr string }
 		Barcode             string
 		Dimension           struct{ Weight, Length, Width, Height int }
 		ProductCodeDelivery string
@@ -44,6 +46,7 @@ var (
 	domestic   = regexp.MustCompile(`^(?:3085|3385|3189|3089|3087|3438)$`)
 	abroad     = regexp.MustCompile(`^(?:4907|4944)$`)
 	dutchZip   = regexp.MustCompile(`^[1-9][0-9]{3}[A-Z]{2}$`)
+	fourDigits = regexp.MustCompile(`^[0-9]{4}$`)
 	houseDigit = regexp.MustCompile(`^[0-9]{1,5}$`)
 )
 
@@ -70,6 +73,11 @@ func (s *standIn) check(in labelRequest) *problem {
 	case len(sent.Reference) > 35:
 		return &problem{"1280007", "Reference is too long"}
 	}
+	for _, contact := range sent.Contacts {
+		if n := len(contact.TelNr); n > 0 && (n < 10 || n > 17) {
+			return &problem{"1280008", "TelNr must have 10 to 17 characters"}
+		}
+	}
 	return sent.checkProduct()
 }
 
@@ -85,9 +93,10 @@ func (s shipment) checkProduct() *problem {
 		return &problem{"1280301", "Product code is not part of the contract"}
 	case domestic.MatchString(s.ProductCodeDelivery) != (to.Countrycode == "NL"):
 		return &problem{"1280302", "Product code is not available for the country of the receiver"}
-	case to.Countrycode == "NL" && !dutchZip.MatchString(to.Zipcode):
+	case to.Countrycode == "NL" && !dutchZip.MatchString(to.Zipcode),
+		(to.Countrycode == "BE" || to.Countrycode == "LU") && !fourDigits.MatchString(to.Zipcode):
 		return &problem{"1280203", "Zipcode of the receiver is invalid"}
-	case (to.Countrycode == "NL" || to.Countrycode == "BE") && (to.Street == "" || !houseDigit.MatchString(to.HouseNr)):
+	case slices.Contains([]string{"NL", "BE", "LU"}, to.Countrycode) && (to.Street == "" || !houseDigit.MatchString(to.HouseNr)):
 		return &problem{"1280204", "HouseNr of the receiver is required"}
 	case s.ProductCodeDelivery == "3087" && len(s.Amounts) == 0:
 		return &problem{"1280303", "Amount type 02 is required for the product"}

@@ -3,6 +3,8 @@ package approvals
 import (
 	"cmp"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -97,6 +99,22 @@ func (p list) keyName(id ship.KeyID) string {
 		name += " (revoked)"
 	}
 	return name
+}
+
+// parcelLine returns what is to be shipped: the weight and size of one parcel, or
+// the number of several and their weights.
+func parcelLine(parcels []ship.Parcel) string {
+	words := make([]string, len(parcels))
+	for i, parcel := range parcels {
+		words[i] = parts.Weight(parcel)
+	}
+	if len(parcels) == 1 {
+		if size := parts.Size(parcels[0]); size != "" {
+			words = append(words, size)
+		}
+		return strings.Join(words, " · ")
+	}
+	return strconv.Itoa(len(parcels)) + ": " + strings.Join(words, ", ")
 }
 
 // title returns what is to be bought: the carrier and its service.

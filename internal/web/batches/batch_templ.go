@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func batchPage(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -149,6 +150,8 @@ func batchPage(f site.Frame, p batchView) templ.Component {
 }
 
 // shippedNotice says that orders of the file have shipments already.
+//
+//go:noinline
 func shippedNotice(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -235,6 +238,8 @@ func shippedNotice(f site.Frame, p batchView) templ.Component {
 }
 
 // doubtfulNotice says that addresses should be looked at before the batch is bought.
+//
+//go:noinline
 func doubtfulNotice(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -338,6 +343,8 @@ func doubtfulNotice(f site.Frame, p batchView) templ.Component {
 
 // batchSummary is the head of a batch. While the batch is being processed, it
 // polls for its own updates.
+//
+//go:noinline
 func batchSummary(f site.Frame, p batchView, beside bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -471,6 +478,7 @@ func batchSummary(f site.Frame, p batchView, beside bool) templ.Component {
 	})
 }
 
+//go:noinline
 func batchProgress(p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -567,6 +575,7 @@ func batchProgress(p batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func batchTiles(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -622,6 +631,7 @@ func batchTiles(f site.Frame, p batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func batchTile(f site.Frame, p batchView, t tab, about string, alarm bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -721,6 +731,7 @@ func batchTile(f site.Frame, p batchView, t tab, about string, alarm bool) templ
 	})
 }
 
+//go:noinline
 func batchActions(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -859,6 +870,8 @@ func batchActions(f site.Frame, p batchView) templ.Component {
 }
 
 // columnsForm says what each column of the file is.
+//
+//go:noinline
 func columnsForm(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -997,6 +1010,7 @@ func columnsForm(f site.Frame, p batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func columnLine(p batchView, i int, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -23,6 +23,8 @@ import (
 )
 
 // buyForm buys the lines that have a rate, in the chosen print format.
+//
+//go:noinline
 func buyForm(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -158,6 +160,7 @@ func buyForm(f site.Frame, p batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func labelButtons(f site.Frame, p batchView, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,6 +220,8 @@ func labelButtons(f site.Frame, p batchView, i int) templ.Component {
 
 // labelButton links to a file of labels. Only the button of the format that the
 // batch was bought for says how many there are.
+//
+//go:noinline
 func labelButton(f site.Frame, p batchView, i int, format label.Format, primary bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -384,6 +389,8 @@ func labelButton(f site.Frame, p batchView, i int, format label.Format, primary 
 
 // documentsButton links to the customs documents of the labels in a file. They
 // need different paper, so they are in a file of their own.
+//
+//go:noinline
 func documentsButton(f site.Frame, p batchView, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -460,6 +467,8 @@ func documentsButton(f site.Frame, p batchView, i int) templ.Component {
 }
 
 // slipsButton links to the packing slips of the labels in a file.
+//
+//go:noinline
 func slipsButton(f site.Frame, p batchView, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -531,6 +540,8 @@ func slipsButton(f site.Frame, p batchView, i int) templ.Component {
 }
 
 // unprintedPage lists the labels that a file leaves out, before it is downloaded.
+//
+//go:noinline
 func unprintedPage(f site.Frame, p unprinted) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -758,6 +769,7 @@ func unprintedPage(f site.Frame, p unprinted) templ.Component {
 	})
 }
 
+//go:noinline
 func unprintedLine(f site.Frame, r unprintedRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

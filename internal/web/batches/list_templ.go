@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func batchesPage(f site.Frame, p batchList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -163,6 +164,7 @@ func batchesPage(f site.Frame, p batchList) templ.Component {
 	})
 }
 
+//go:noinline
 func uploadCard(f site.Frame, p batchList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -286,6 +288,7 @@ func uploadCard(f site.Frame, p batchList) templ.Component {
 	})
 }
 
+//go:noinline
 func batchTable(f site.Frame, p batchList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -425,6 +428,7 @@ func batchTable(f site.Frame, p batchList) templ.Component {
 	})
 }
 
+//go:noinline
 func batchLine(f site.Frame, b batch.Batch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -561,6 +565,7 @@ func batchLine(f site.Frame, b batch.Batch) templ.Component {
 	})
 }
 
+//go:noinline
 func batchBadge(b batch.Batch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func batchRows(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -126,6 +127,7 @@ func batchRows(f site.Frame, p batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func linesPager(f site.Frame, p batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -219,6 +221,8 @@ func linesPager(f site.Frame, p batchView) templ.Component {
 }
 
 // batchRowPart is a line and, if it changed, the summary with its counts.
+//
+//go:noinline
 func batchRowPart(f site.Frame, r rowView, summary *batchView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -269,6 +273,7 @@ func batchRowPart(f site.Frame, r rowView, summary *batchView) templ.Component {
 	})
 }
 
+//go:noinline
 func batchRowLine(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -628,6 +633,7 @@ func batchRowLine(f site.Frame, r rowView) templ.Component {
 	})
 }
 
+//go:noinline
 func batchRowResult(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -945,6 +951,8 @@ func batchRowResult(f site.Frame, r rowView) templ.Component {
 }
 
 // batchRowForm corrects a line in place.
+//
+//go:noinline
 func batchRowForm(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1048,6 +1056,7 @@ func batchRowForm(f site.Frame, r rowView) templ.Component {
 	})
 }
 
+//go:noinline
 func rowFields(r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1111,6 +1120,8 @@ func rowFields(r rowView) templ.Component {
 }
 
 // batchRowPage is the same form as a page, for browsers without the script.
+//
+//go:noinline
 func batchRowPage(f site.Frame, r rowView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

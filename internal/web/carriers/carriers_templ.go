@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func carriersPage(f site.Frame, p carrierList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -419,6 +420,7 @@ func carriersPage(f site.Frame, p carrierList) templ.Component {
 	})
 }
 
+//go:noinline
 func connectionBadge(c account.Connection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -460,6 +462,7 @@ func connectionBadge(c account.Connection) templ.Component {
 	})
 }
 
+//go:noinline
 func credentialFields(spec carrier.Spec, values, kept map[string]string, wrong site.Problems, known bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -527,6 +530,7 @@ func credentialFields(spec carrier.Spec, values, kept map[string]string, wrong s
 	})
 }
 
+//go:noinline
 func connectPageView(f site.Frame, p connectForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -671,6 +675,7 @@ func connectPageView(f site.Frame, p connectForm) templ.Component {
 	})
 }
 
+//go:noinline
 func connectionPage(f site.Frame, c connectionView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

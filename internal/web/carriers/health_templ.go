@@ -20,6 +20,8 @@ import (
 )
 
 // callChart shows the calls of the last day, and how many of them failed.
+//
+//go:noinline
 func callChart(h *journal.Health, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -218,6 +220,8 @@ func callChart(h *journal.Health, class string) templ.Component {
 }
 
 // healthCard shows the recent health of a connection, by operation.
+//
+//go:noinline
 func healthCard(f site.Frame, c connectionView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -329,6 +333,7 @@ func healthCard(f site.Frame, c connectionView) templ.Component {
 	})
 }
 
+//go:noinline
 func operationRow(o journal.OperationHealth) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -479,6 +484,7 @@ func operationRow(o journal.OperationHealth) templ.Component {
 	})
 }
 
+//go:noinline
 func breakerBadge(o journal.OperationHealth) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -560,6 +566,8 @@ func breakerBadge(o journal.OperationHealth) templ.Component {
 }
 
 // adviceCard shows the findings about credentials that were refused.
+//
+//go:noinline
 func adviceCard(list []account.Finding) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -667,6 +675,8 @@ func adviceCard(list []account.Finding) templ.Component {
 }
 
 // unmappedCard lists the codes of carriers that no status table knows.
+//
+//go:noinline
 func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

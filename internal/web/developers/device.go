@@ -44,13 +44,10 @@ func getDevice(v *site.Visit) error {
 
 // showDevice shows the terminal of the page's code, or that there is none.
 func showDevice(v *site.Visit, status int, page deviceView) error {
-	device, err := v.Account.Device(v.Context(), page.Code)
+	device, err := findDevice(v, page.Code)
 	switch {
-	case ship.KindOf(err) == ship.NotFound:
-		page.Form.Wrong, _ = site.ProblemsOf(err)
-		return v.Show(http.StatusNotFound, devicePage(v.Frame("Sign in a terminal", "keys"), page))
 	case err != nil:
-		return err
+		return showNoDevice(v, page, err)
 	case v.Live && !device.WantsLive:
 		// A terminal that did not ask for live mode does not get it.
 		return v.Redirect(deviceAddress(v.Who.Account.ID, false, page.Code), "")
@@ -72,6 +69,25 @@ func showDevice(v *site.Visit, status int, page deviceView) error {
 	return v.Show(status, devicePage(v.Frame("Sign in a terminal", "keys"), page))
 }
 
+// showNoDevice says that no terminal shows the page's code, if that is the error.
+func showNoDevice(v *site.Visit, page deviceView, err error) error {
+	if ship.KindOf(err) != ship.NotFound {
+		return err
+	}
+	page.Form.Wrong, _ = site.ProblemsOf(err)
+	return v.Show(http.StatusNotFound, devicePage(v.Frame("Sign in a terminal", "keys"), page))
+}
+
+// findDevice returns the terminal that shows the code. Who tries many codes has to
+// wait.
+func findDevice(v *site.Visit, code string) (device account.Device, err error) {
+	err = v.Member.TryDeviceCode(v.Context(), v.Who.Actor, func() (err error) {
+		device, err = v.Account.Device(v.Context(), code)
+		return err
+	})
+	return device, err
+}
+
 // terminalName returns what the key of a person's terminal is called, no longer than
 // a name may be.
 func terminalName(device, person string) string {
@@ -89,12 +105,12 @@ func deviceAddress(id ship.AccountID, live bool, code string) string {
 func decideDevice(v *site.Visit) error {
 	page := deviceView{Code: v.Form("code")}
 	person := v.Who.Actor.Person.ID
+	if _, err := findDevice(v, page.Code); err != nil {
+		return showNoDevice(v, page, err)
+	}
 	if v.Form("do") == "deny" {
-		switch err := v.Account.DenyDevice(v.Audited("", "", nil), page.Code, v.Tenant(), person); {
-		case ship.KindOf(err) == ship.NotFound:
-			return showDevice(v, http.StatusNotFound, page)
-		case err != nil:
-			return err
+		if err := v.Account.DenyDevice(v.Audited("", "", nil), page.Code, v.Tenant(), person); err != nil {
+			return showNoDevice(v, page, err)
 		}
 		return v.Redirect(v.To("device"), "terminal-denied")
 	}
@@ -108,7 +124,7 @@ func decideDevice(v *site.Visit) error {
 		KeyLimits: page.Form.limits(),
 		Person:    person,
 	}
-	err := ship.InvalidFields(page.Form.parseInto(&in))
+	err := ship.InvalidFields(page.Form.parseInto(&in, v.Who.Account.Currency))
 	if err == nil {
 		err = v.Account.ApproveDevice(v.Audited("", "", nil), page.Code, in)
 	}
@@ -119,8 +135,6 @@ func decideDevice(v *site.Visit) error {
 	case ship.KindOf(err) == ship.Invalid && fixable:
 		page.Form.Wrong = invalid
 		return showDevice(v, http.StatusUnprocessableEntity, page)
-	case ship.KindOf(err) == ship.NotFound:
-		return showDevice(v, http.StatusNotFound, page)
 	}
-	return err
+	return showNoDevice(v, page, err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func devicePage(f site.Frame, p deviceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -47,7 +48,7 @@ func devicePage(f site.Frame, p deviceView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = parts.PageHead("Sign in a terminal", "The command waybill login shows a code. Approve it here, and the terminal gets an API key of its own.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.PageHead("Sign in a terminal", "The command “waybill login” shows a code. Approve it here, and the terminal gets an API key of its own.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -77,6 +78,8 @@ func devicePage(f site.Frame, p deviceView) templ.Component {
 }
 
 // deviceCodeForm asks for the code, or says what was decided.
+//
+//go:noinline
 func deviceCodeForm(f site.Frame, p deviceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -184,6 +187,8 @@ func deviceCodeForm(f site.Frame, p deviceView) templ.Component {
 }
 
 // deviceForm shows who asks, and what they would get.
+//
+//go:noinline
 func deviceForm(f site.Frame, p deviceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -283,7 +288,7 @@ func deviceForm(f site.Frame, p deviceView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<dt>Asked</dt><dd>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<dt>Requested</dt><dd>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -402,21 +407,25 @@ func deviceForm(f site.Frame, p deviceView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Who.Can(member.ManageKeys) {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<h2>Its API key</h2>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			templ_7745c5c3_Err = keyFields(f, p.Form).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " <div class=\"actions\"><button class=\"button primary big\" name=\"do\" value=\"approve\">Approve</button> <button class=\"button big\" name=\"do\" value=\"deny\" formnovalidate>Deny</button></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " <div class=\"actions\"><button class=\"button primary big\" name=\"do\" value=\"approve\">Approve</button> <button class=\"button big\" name=\"do\" value=\"deny\" formnovalidate>Deny</button></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p>Your role cannot create API keys. Ask an owner or a developer of the account to approve the terminal.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<p>Your role cannot create API keys. Ask an owner or a developer of the account to approve the terminal.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</form></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</form></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

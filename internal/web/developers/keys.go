@@ -121,7 +121,7 @@ func makeKey(v *site.Visit) error {
 
 	var page keyList
 	var key ship.Key
-	err := ship.InvalidFields(form.parseInto(&in))
+	err := ship.InvalidFields(form.parseInto(&in, v.Who.Account.Currency))
 	if err == nil {
 		ctx := v.Audited("key.made", "", map[string]string{"name": form.Name})
 		key, page.Made, err = v.Account.NewKey(ctx, in)
@@ -140,9 +140,11 @@ func makeKey(v *site.Visit) error {
 		page.Form = keyForm{Scopes: []string{"*"}}
 	}
 
-	if page.List, err = keysOf(v); err != nil {
+	list, err := keysOf(v)
+	if err != nil {
 		return err
 	}
+	page.List, page.Tools = site.Shorten(v, "keys", list, keyStates, keyLine)
 	return v.Show(status, keysPage(v.Frame("API keys", "keys"), page))
 }
 
@@ -156,9 +158,9 @@ func narrowScopes(selected []string) []string {
 	return selected
 }
 
-// parseInto parses the networks and the expiry of the form, and returns what is
-// wrong with the form.
-func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) {
+// parseInto parses the networks and the expiry of the form, and returns everything
+// that is wrong with the form, so a person corrects it once.
+func (f keyForm) parseInto(in *account.NewKeyInput, currency string) (invalid []ship.FieldError) {
 	if f.Name == "" {
 		invalid = append(invalid, ship.FieldError{Pointer: "/name", Detail: "is required to identify the key"})
 	}
@@ -172,7 +174,8 @@ func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) 
 			network, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return append(invalid, ship.FieldError{Pointer: "/networks", Detail: "must be IP addresses or networks, such as 203.0.113.7 or 203.0.113.0/24"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/networks", Detail: "must be IP addresses or networks, such as 203.0.113.7 or 203.0.113.0/24"})
+			break
 		}
 		in.Networks = append(in.Networks, network.Masked())
 	}
@@ -182,7 +185,7 @@ func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) 
 			in.ExpiresAt = time.Now().AddDate(0, 0, int(parts.ParseNumber(f.Days)))
 		}
 	}
-	return invalid
+	return append(invalid, in.Check(in.Livemode, currency)...)
 }
 
 // revokeKey handles POST /app/{account}/{mode}/keys/{id}/revoke.
@@ -205,8 +208,10 @@ func revokeKey(v *site.Visit) error {
 }
 
 var keyLine = site.Line[account.APIKey]{
-	ID:   func(k account.APIKey) string { return string(k.ID) },
-	Text: func(k account.APIKey) string { return k.Name + " " + k.Hint + " " + strings.Join(k.Scopes, " ") },
+	ID: func(k account.APIKey) string { return string(k.ID) },
+	Text: func(k account.APIKey) string {
+		return k.Name + " " + k.Hint + " " + strings.Join(k.Scopes, " ") + " " + scopeLine(k.Scopes)
+	},
 	State: func(k account.APIKey) string {
 		if !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()) {
 			return "ended"

@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func keysPage(f site.Frame, p keyList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,7 +87,7 @@ func keysPage(f site.Frame, p keyList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = site.ListTools(p.Tools, "Name or scope").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = site.ListTools(p.Tools, "Name or permission").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -122,6 +123,7 @@ func keysPage(f site.Frame, p keyList) templ.Component {
 	})
 }
 
+//go:noinline
 func keyTable(f site.Frame, p keyList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -157,7 +159,7 @@ func keyTable(f site.Frame, p keyList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(p.List) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Permissions</th><th scope=\"col\">Last used</th><th scope=\"col\">Expires</th><th scope=\"col\"><span class=\"muted\"></span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Permissions</th><th scope=\"col\">Last used</th><th scope=\"col\">Expires</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -176,6 +178,7 @@ func keyTable(f site.Frame, p keyList) templ.Component {
 	})
 }
 
+//go:noinline
 func keyRow(f site.Frame, k account.APIKey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -380,6 +383,7 @@ func keyRow(f site.Frame, k account.APIKey) templ.Component {
 	})
 }
 
+//go:noinline
 func newKeyForm(f site.Frame, form keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -448,6 +452,8 @@ func newKeyForm(f site.Frame, form keyForm) templ.Component {
 }
 
 // keyFields are what a key is to be, for programs and terminals alike.
+//
+//go:noinline
 func keyFields(f site.Frame, form keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -538,7 +544,7 @@ func keyFields(f site.Frame, form keyForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</fieldset>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</fieldset><div class=\"fields key-fields\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -547,7 +553,7 @@ func keyFields(f site.Frame, form keyForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Live {
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "limit", Label: "Daily spending limit in " + f.Who.Account.Currency, Value: form.Limit, Optional: true, Mode: "decimal", Placeholder: "500", Help: "Once it is reached, purchases are refused until midnight UTC.", Wrong: form.Wrong.At("/dailyLimit")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "limit", Label: "Limit per day (" + f.Who.Account.Currency + ")", Value: form.Limit, Optional: true, Mode: "decimal", Placeholder: "500", Help: "Once it is reached, purchases are refused until midnight UTC.", Wrong: form.Wrong.At("/dailyLimit")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -555,7 +561,7 @@ func keyFields(f site.Frame, form keyForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "maxPerPurchase", Label: "Limit per label in " + f.Who.Account.Currency, Value: form.MaxPerPurchase, Optional: true, Mode: "decimal", Placeholder: "40", Help: "A label that costs more is refused.", Wrong: form.Wrong.At("/maxPerPurchase")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "maxPerPurchase", Label: "Limit per label (" + f.Who.Account.Currency + ")", Value: form.MaxPerPurchase, Optional: true, Mode: "decimal", Placeholder: "40", Help: "A label that costs more is refused.", Wrong: form.Wrong.At("/maxPerPurchase")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -563,18 +569,28 @@ func keyFields(f site.Frame, form keyForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "approvalAbove", Label: "Approval above, in " + f.Who.Account.Currency, Value: form.ApprovalAbove, Optional: true, Mode: "decimal", Placeholder: "25", Help: "A label that costs more is bought after a person has approved it here. Enter 0 to approve every purchase.", Wrong: form.Wrong.At("/approvalAbove")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "approvalAbove", Label: "Approval above (" + f.Who.Account.Currency + ")", Value: form.ApprovalAbove, Optional: true, Mode: "decimal", Placeholder: "25", Help: "A label that costs more waits under Approvals until a person approves it. Enter 0 to approve every purchase.", Wrong: form.Wrong.At("/approvalAbove")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "countries", Label: "Allowed countries", Value: form.Countries, Optional: true, Placeholder: "US, CA", Help: "Two-letter codes of the countries that it may ship to, separated by commas.", Wrong: form.Wrong.At("/allowedCountries")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "countries", Label: "Allowed countries", Value: form.Countries, Optional: true, Placeholder: "US, CA", Help: "Two-letter codes of the countries that the key may ship to, separated by commas. All if empty.", Wrong: form.Wrong.At("/allowedCountries")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "networks", Label: "Allowed IP addresses", Value: form.Networks, Optional: true, Placeholder: "203.0.113.0/24", Help: "Addresses or networks, separated by commas.", Wrong: form.Wrong.At("/networks")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "networks", Label: "Allowed IP addresses", Value: form.Networks, Optional: true, Placeholder: "203.0.113.0/24", Help: "Addresses or networks that the key works from, separated by commas. All if empty.", Wrong: form.Wrong.At("/networks")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "</div>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if !f.Live {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<p class=\"note\">Spending limits and approvals are settings of live keys. Test keys spend nothing.</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		return nil
 	})
@@ -600,12 +616,20 @@ func limitLine(limits ship.SpendingLimits) string {
 		words = append(words, parts.Money(limits.PerPurchase)+" a label")
 	}
 	if !limits.ApprovalAbove.IsZero() {
-		words = append(words, "approval above "+parts.Money(limits.ApprovalAbove))
+		words = append(words, approvalWords(limits.ApprovalAbove))
 	}
 	if len(limits.Countries) > 0 {
 		words = append(words, "only to "+strings.Join(limits.Countries, ", "))
 	}
 	return strings.Join(words, " · ")
+}
+
+// approvalWords say which purchases a person must approve.
+func approvalWords(above ship.Money) string {
+	if above.Minor == 0 {
+		return "approval for every purchase"
+	}
+	return "approval above " + parts.Money(above)
 }
 
 func networkLine(k account.APIKey) string {

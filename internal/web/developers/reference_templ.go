@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func referencePage(f site.Frame, p referenceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -256,6 +257,7 @@ func referencePage(f site.Frame, p referenceView) templ.Component {
 	})
 }
 
+//go:noinline
 func referenceKeyBox(f site.Frame, p referenceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -344,6 +346,7 @@ func referenceKeyBox(f site.Frame, p referenceView) templ.Component {
 	})
 }
 
+//go:noinline
 func operationView(f site.Frame, p referenceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -699,6 +702,7 @@ func operationView(f site.Frame, p referenceView) templ.Component {
 	})
 }
 
+//go:noinline
 func errorsCard(p referenceView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -796,6 +800,7 @@ func errorsCard(p referenceView) templ.Component {
 	})
 }
 
+//go:noinline
 func fieldsCard(title string, list []httpkit.ReferenceField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -846,6 +851,7 @@ func fieldsCard(title string, list []httpkit.ReferenceField) templ.Component {
 	})
 }
 
+//go:noinline
 func fieldList(list []httpkit.ReferenceField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -976,6 +982,8 @@ func fieldList(list []httpkit.ReferenceField) templ.Component {
 }
 
 // prose is paragraphs with code in them; nothing else is markup.
+//
+//go:noinline
 func prose(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func requestsPage(f site.Frame, p requestList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -385,6 +386,7 @@ func requestsPage(f site.Frame, p requestList) templ.Component {
 	})
 }
 
+//go:noinline
 func requestTable(f site.Frame, p requestList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -507,6 +509,7 @@ func requestTable(f site.Frame, p requestList) templ.Component {
 	})
 }
 
+//go:noinline
 func requestRow(f site.Frame, p requestList, r journal.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -680,6 +683,7 @@ func requestRow(f site.Frame, p requestList, r journal.Request) templ.Component 
 	})
 }
 
+//go:noinline
 func requestPage(f site.Frame, p requestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -953,6 +957,8 @@ func requestPage(f site.Frame, p requestView) templ.Component {
 }
 
 // problemCard says what went wrong and what to do about it.
+//
+//go:noinline
 func problemCard(p requestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func sandboxPage(f site.Frame, p sandboxView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -140,6 +141,8 @@ func sandboxPage(f site.Frame, p sandboxView) templ.Component {
 
 // movingCard lists the parcels that can be advanced; with aside it is swapped in
 // together with another part.
+//
+//go:noinline
 func movingCard(f site.Frame, p sandboxView, aside bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -332,6 +335,8 @@ func movingCard(f site.Frame, p sandboxView, aside bool) templ.Component {
 }
 
 // faultResult is what the API answered to the fault that was just forced.
+//
+//go:noinline
 func faultResult(f site.Frame, p sandboxView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -558,6 +563,8 @@ func faultResult(f site.Frame, p sandboxView) templ.Component {
 }
 
 // faultPart is the part of the page that changes after a fault was forced.
+//
+//go:noinline
 func faultPart(f site.Frame, p sandboxView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -591,6 +598,7 @@ func faultPart(f site.Frame, p sandboxView) templ.Component {
 	})
 }
 
+//go:noinline
 func faultTable(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

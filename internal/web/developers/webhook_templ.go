@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
+//go:noinline
 func webhookPage(f site.Frame, p hookView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -261,6 +262,7 @@ func webhookPage(f site.Frame, p hookView) templ.Component {
 	})
 }
 
+//go:noinline
 func hookActions(f site.Frame, p hookView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -334,6 +336,7 @@ func hookActions(f site.Frame, p hookView) templ.Component {
 	})
 }
 
+//go:noinline
 func tried(a webhook.Attempt) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -459,6 +462,7 @@ func tried(a webhook.Attempt) templ.Component {
 	})
 }
 
+//go:noinline
 func deliveryTable(f site.Frame, p hookView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -827,6 +831,7 @@ func deliveryTable(f site.Frame, p hookView) templ.Component {
 	})
 }
 
+//go:noinline
 func hookFacts(f site.Frame, p hookView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
+//go:noinline
 func webhooksPage(f site.Frame, p hookList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -97,6 +98,7 @@ func webhooksPage(f site.Frame, p hookList) templ.Component {
 	})
 }
 
+//go:noinline
 func hookTable(f site.Frame, p hookList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -237,6 +239,7 @@ func hookTable(f site.Frame, p hookList) templ.Component {
 	})
 }
 
+//go:noinline
 func hookBadge(e webhook.Endpoint) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -298,6 +301,7 @@ func hookBadge(e webhook.Endpoint) templ.Component {
 	})
 }
 
+//go:noinline
 func newHookForm(f site.Frame, form hookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -353,6 +357,8 @@ func newHookForm(f site.Frame, form hookForm) templ.Component {
 }
 
 // hookFields are the fields of a webhook that is created or changed.
+//
+//go:noinline
 func hookFields(form hookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -101,6 +101,7 @@ func closeManifest(v *site.Visit) error {
 		case group.CoversDay:
 			// The carrier would refuse to leave out the labels of other places.
 			in.Address, in.Shipments = ship.Address{}, nil
+			in.ShipDate = group.Day
 		case group.IsAtLocation():
 			in.Address, in.Location = ship.Address{}, group.Location.ID
 		}
@@ -279,7 +280,7 @@ func (p day) accountName(carrier string, connection ship.ConnectionID) string {
 func (p day) hasOtherPlaces(group handover.Group) bool {
 	count := 0
 	for _, other := range p.Groups {
-		if other.Seller == group.Seller {
+		if other.Seller == group.Seller && other.Day == group.Day {
 			count++
 		}
 	}

@@ -18,6 +18,8 @@ import (
 )
 
 // verdictPlace is where the form shows what carriers say of the address.
+//
+//go:noinline
 func verdictPlace(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -61,6 +63,8 @@ func verdictPlace(f site.Frame) templ.Component {
 }
 
 // addressVerdict says what is wrong with the address, and offers what to use instead.
+//
+//go:noinline
 func addressVerdict(f site.Frame, given ship.Address, check ship.AddressCheck) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

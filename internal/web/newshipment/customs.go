@@ -70,9 +70,9 @@ var contentsKinds = titled(ship.ContentsTypes)
 // incoterms are the terms of delivery to choose from, which say who pays the
 // duties. The first is what carriers assume.
 var incoterms = []parts.Choice{
-	{Value: "", Title: "Recipient pays duties (DAP)"},
-	{Value: "DDP", Title: "Sender pays duties (DDP)"},
-	{Value: "DAP", Title: "DAP, delivered at place"},
+	{Value: "", Title: "Not stated: carriers assume DAP"},
+	{Value: "DDP", Title: "DDP, sender pays duties and taxes"},
+	{Value: "DAP", Title: "DAP, recipient pays duties and taxes"},
 	{Value: "DPU", Title: "DPU, delivered at place unloaded"},
 	{Value: "EXW", Title: "EXW, ex works"},
 	{Value: "FCA", Title: "FCA, free carrier"},

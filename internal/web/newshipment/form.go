@@ -453,8 +453,29 @@ func (p Form) listProblems(found site.Problems) []fieldProblem {
 func (p *Form) warn(found []ship.FieldError) {
 	for _, warning := range found {
 		field := p.fieldOf(warning.Pointer)
-		p.Warnings = append(p.Warnings, fieldProblem{Field: field, Title: fieldTitle(field, warning.Pointer), Text: warning.Detail})
+		p.Warnings = append(p.Warnings, fieldProblem{Field: field, Title: warningTitle(field, warning.Pointer), Text: warning.Detail})
 	}
+}
+
+// listTitles name the lists of a declaration in warnings, which are about all of
+// their items.
+var listTitles = map[string]string{
+	"/customs/items":          "The declared items",
+	"/customs/taxIdentifiers": "The declaration",
+}
+
+func warningTitle(field, pointer string) string {
+	return cmp.Or(listTitles[pointer], fieldTitle(field, pointer))
+}
+
+// NameField returns a warning that begins with a pointer with the label of the field
+// instead: "Item 2, HS code is missing".
+func NameField(warning string) string {
+	pointer, text, found := strings.Cut(warning, " ")
+	if !found || !strings.HasPrefix(pointer, "/") {
+		return warning
+	}
+	return warningTitle(Form{}.fieldOf(pointer), pointer) + " " + text
 }
 
 // fieldTitle returns the label of a form field, or words for the pointer if the
@@ -478,9 +499,13 @@ func fieldTitle(field, pointer string) string {
 		return title
 	}
 
-	// A field of a line: "Item 2, HS code".
+	// A field of a line: "Item 2, quantity". Abbreviations such as HS and SKU keep
+	// their capitals.
 	i, _ := strconv.Atoi(segments[1])
-	return parts.Plain(segments[0]) + " " + strconv.Itoa(i+1) + ", " + strings.ToLower(title[:1]) + title[1:]
+	if title[1:2] != strings.ToUpper(title[1:2]) {
+		title = strings.ToLower(title[:1]) + title[1:]
+	}
+	return parts.Plain(segments[0]) + " " + strconv.Itoa(i+1) + ", " + title
 }
 
 // refusal says why the label was not bought, if that is not about a field.

@@ -37,8 +37,13 @@ func getPoints(v *site.Visit) error {
 	if err != nil && !fixable {
 		return err
 	}
-	if err != nil {
-		page.PointProblem = cmp.Or(reason.All, "Enter the recipient's postal code or city first.")
+	switch {
+	case len(reason.Fields) > 0:
+		page.PointProblem = "Enter the recipient's postal code or city first."
+	case err != nil:
+		page.PointProblem = reason.All
+	case len(found.Points) == 0:
+		page.PointProblem = "No service points were found near the recipient. Check the postal code, or enter the carrier's id of a service point."
 	}
 	page.Points = found.Points
 	return v.Show(http.StatusOK, servicePointField(v.Frame("", ""), page))

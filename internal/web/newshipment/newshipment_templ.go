@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func newShipmentPage(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -272,6 +273,8 @@ func newShipmentPage(f site.Frame, p Form) templ.Component {
 
 // originCard asks where the parcel leaves from. Customs depend on the country, so
 // they follow the choice.
+//
+//go:noinline
 func originCard(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -409,6 +412,8 @@ func originCard(f site.Frame, p Form) templ.Component {
 }
 
 // lastBought leads back to the label that was just printed.
+//
+//go:noinline
 func lastBought(f site.Frame, sh ship.Shipment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -513,6 +518,8 @@ func lastBought(f site.Frame, sh ship.Shipment) templ.Component {
 
 // shipAgain asks for confirmation if an order already has a live shipment. The
 // answer is one of the form's own buttons, so nothing that was typed is lost.
+//
+//go:noinline
 func shipAgain(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -708,6 +715,8 @@ func shipAgain(f site.Frame, p Form) templ.Component {
 }
 
 // problemsElsewhere says what is wrong with values that the form does not show.
+//
+//go:noinline
 func problemsElsewhere(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -796,6 +805,7 @@ func problemsElsewhere(f site.Frame, p Form) templ.Component {
 	})
 }
 
+//go:noinline
 func orderCard(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -898,6 +908,7 @@ func orderCard(f site.Frame, p Form) templ.Component {
 	})
 }
 
+//go:noinline
 func destinationFields(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1070,6 +1081,8 @@ func destinationFields(f site.Frame, p Form) templ.Component {
 }
 
 // placeFields are the fields below the street, depending on the country.
+//
+//go:noinline
 func placeFields(p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1117,6 +1130,8 @@ func placeFields(p Form) templ.Component {
 }
 
 // stateField suggests the known states; a name is accepted as well.
+//
+//go:noinline
 func stateField(p Form, x ship.AddressField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1294,6 +1309,8 @@ func stateField(p Form, x ship.AddressField) templ.Component {
 }
 
 // countryParts are the parts that follow from the country.
+//
+//go:noinline
 func countryParts(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1328,6 +1345,8 @@ func countryParts(f site.Frame, p Form) templ.Component {
 }
 
 // ParcelsFields are all parcels of the shipment.
+//
+//go:noinline
 func ParcelsFields(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1406,6 +1425,8 @@ func ParcelsFields(f site.Frame, p Form) templ.Component {
 }
 
 // partButton adds a line to a part of the form, or removes one.
+//
+//go:noinline
 func partButton(f site.Frame, part, target, title string, remove bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1520,6 +1541,7 @@ func partButton(f site.Frame, part, target, title string, remove bool) templ.Com
 	})
 }
 
+//go:noinline
 func parcelFields(f site.Frame, p Form, i int, parcel parcelForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1693,6 +1715,8 @@ func parcelFields(f site.Frame, p Form, i int, parcel parcelForm) templ.Componen
 }
 
 // customsCard is the declaration, for a parcel that crosses a border.
+//
+//go:noinline
 func customsCard(f site.Frame, p Form, beside bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1738,7 +1762,7 @@ func customsCard(f site.Frame, p Form, beside bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "incoterm", Label: "Duties and taxes", Value: p.Customs.Incoterm, Choices: incoterms, Wrong: p.wrong("incoterm")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = parts.Field(parts.Input{Name: "incoterm", Label: "Incoterm", Value: p.Customs.Incoterm, Choices: incoterms, Wrong: p.wrong("incoterm")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1798,6 +1822,7 @@ func customsCard(f site.Frame, p Form, beside bool) templ.Component {
 	})
 }
 
+//go:noinline
 func customsFields(f site.Frame, p Form, i int, l customsLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1893,6 +1918,8 @@ func customsFields(f site.Frame, p Form, i int, l customsLine) templ.Component {
 
 // productFields are what customs in the European Union require for a product.
 // Most shipments need none of it, so they are collapsed.
+//
+//go:noinline
 func productFields(p Form, at string, l customsLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1955,6 +1982,7 @@ func productFields(p Form, at string, l customsLine) templ.Component {
 	})
 }
 
+//go:noinline
 func taxFields(f site.Frame, p Form, i int, l taxLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2023,6 +2051,8 @@ func taxFields(f site.Frame, p Form, i int, l taxLine) templ.Component {
 }
 
 // ConnectFirst is shown instead of the form while no carrier is connected.
+//
+//go:noinline
 func ConnectFirst(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // moreOptions are the options that few shipments need, so they are collapsed.
+//
+//go:noinline
 func moreOptions(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -102,6 +104,7 @@ func moreOptions(f site.Frame, p Form) templ.Component {
 	})
 }
 
+//go:noinline
 func optionCheck(p Form, name, label string, isSet bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

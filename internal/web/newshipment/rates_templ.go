@@ -19,6 +19,8 @@ import (
 )
 
 // offerList shows the rates, or what is missing in the form to request them.
+//
+//go:noinline
 func offerList(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -160,6 +162,8 @@ func offerList(f site.Frame, p Form) templ.Component {
 }
 
 // rulesLine leaves the choice to the account's rules.
+//
+//go:noinline
 func rulesLine(f site.Frame, p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -235,6 +239,7 @@ func rulesLine(f site.Frame, p Form) templ.Component {
 	})
 }
 
+//go:noinline
 func rulesOffer(p Form, r ship.Rate, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -339,6 +344,8 @@ func rulesOffer(p Form, r ship.Rate, problem string) templ.Component {
 }
 
 // offersOf are the lines of one carrier account.
+//
+//go:noinline
 func offersOf(p Form, a carrierAccount, why site.Problems) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -387,6 +394,8 @@ func offersOf(p Form, a carrierAccount, why site.Problems) templ.Component {
 }
 
 // removedLines say which services cannot do an option of the shipment.
+//
+//go:noinline
 func removedLines(p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -441,6 +450,8 @@ func removedLines(p Form) templ.Component {
 
 // refusedLine says why a carrier has no offer. The script also shows errors about
 // fields beside them.
+//
+//go:noinline
 func refusedLine(p Form, carrier string, connection ship.ConnectionID, why site.Problems) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -500,6 +511,8 @@ func refusedLine(p Form, carrier string, connection ship.ConnectionID, why site.
 }
 
 // ProblemList lists what is wrong with the form's fields.
+//
+//go:noinline
 func ProblemList(list []fieldProblem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -581,6 +594,8 @@ func ProblemList(list []fieldProblem) templ.Component {
 }
 
 // warningList shows what customs would object to. It keeps nobody from buying.
+//
+//go:noinline
 func warningList(list []fieldProblem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -648,6 +663,7 @@ func warningList(list []fieldProblem) templ.Component {
 	})
 }
 
+//go:noinline
 func offerLine(p Form, r quoting.Quote, cheapest, fastest bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -859,6 +875,7 @@ func offerLine(p Form, r quoting.Quote, cheapest, fastest bool) templ.Component 
 	})
 }
 
+//go:noinline
 func buyFoot(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -919,6 +936,7 @@ func buyFoot(f site.Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func offersMissing(p Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

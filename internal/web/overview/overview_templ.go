@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func overviewPageView(f site.Frame, p overviewPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -245,6 +246,7 @@ func overviewPageView(f site.Frame, p overviewPage) templ.Component {
 	})
 }
 
+//go:noinline
 func overviewBody(f site.Frame, p overviewPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -841,6 +843,8 @@ func overviewBody(f site.Frame, p overviewPage) templ.Component {
 
 // tile is a number that links to its list. Its tone is "alarm", or "better" or
 // "worse" than before, or none.
+//
+//go:noinline
 func tile(to, title, value, about, tone string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -941,6 +945,8 @@ func tile(to, title, value, about, tone string) templ.Component {
 }
 
 // filterBadge is the badge of a filter of the list.
+//
+//go:noinline
 func filterBadge(value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1007,6 +1013,8 @@ func filterTitle(value string) string {
 }
 
 // slowCard shows how quickly the webhook endpoints accept events.
+//
+//go:noinline
 func slowCard(f site.Frame, p overviewPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,6 +16,8 @@ import (
 )
 
 // SVG is an icon, by its name.
+//
+//go:noinline
 func SVG(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -59,6 +61,8 @@ func SVG(name string) templ.Component {
 }
 
 // StatusBadge is the badge of a tracking status.
+//
+//go:noinline
 func StatusBadge(s ship.Status) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -121,6 +125,8 @@ func StatusBadge(s ship.Status) templ.Component {
 
 // ShipmentBadge shows the parcel's status, or that of the purchase if it is more
 // important.
+//
+//go:noinline
 func ShipmentBadge(sh ship.Shipment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -189,6 +195,8 @@ func ShipmentBadge(sh ship.Shipment) templ.Component {
 }
 
 // Mark is the carrier's mark: its initial in its color.
+//
+//go:noinline
 func Mark(carrier string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -250,6 +258,8 @@ func Mark(carrier string) templ.Component {
 }
 
 // Moment is a time, shown as how long ago it was.
+//
+//go:noinline
 func Moment(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -326,6 +336,8 @@ func Moment(t time.Time) templ.Component {
 }
 
 // FullMoment shows day and hour.
+//
+//go:noinline
 func FullMoment(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -382,6 +394,8 @@ func FullMoment(t time.Time) templ.Component {
 }
 
 // Day is a day without its year.
+//
+//go:noinline
 func Day(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -438,6 +452,8 @@ func Day(t time.Time) templ.Component {
 }
 
 // PlainDate is a date without a time, the same in every time zone.
+//
+//go:noinline
 func PlainDate(date string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -501,6 +517,8 @@ func PlainDate(date string) templ.Component {
 }
 
 // Copyable is text that a click copies.
+//
+//go:noinline
 func Copyable(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -565,6 +583,8 @@ func Copyable(text string) templ.Component {
 }
 
 // Curl is a command to copy.
+//
+//go:noinline
 func Curl(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -629,6 +649,8 @@ func Curl(text string) templ.Component {
 }
 
 // PageHead is the heading of a page, with its actions beside it.
+//
+//go:noinline
 func PageHead(title, about string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -703,6 +725,8 @@ func PageHead(title, about string) templ.Component {
 }
 
 // Empty is shown in place of a list that has no items yet.
+//
+//go:noinline
 func Empty(iconName, title, about string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -775,6 +799,8 @@ func Empty(iconName, title, about string) templ.Component {
 }
 
 // FilterToggle opens the filters of a list on a phone, where they are folded.
+//
+//go:noinline
 func FilterToggle(open bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -826,6 +852,8 @@ func FilterToggle(open bool) templ.Component {
 }
 
 // Pager leads to the next page of a list, and back to its beginning.
+//
+//go:noinline
 func Pager(first, next string, shown int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1328,6 +1356,8 @@ func Field(in Input) templ.Component {
 }
 
 // FormProblem says what is wrong with a form as a whole.
+//
+//go:noinline
 func FormProblem(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1381,6 +1411,8 @@ func FormProblem(text string) templ.Component {
 }
 
 // OfferDays says how long an offer takes.
+//
+//go:noinline
 func OfferDays(r ship.Rate) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func requestsPage(f site.Frame, p requests) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -193,6 +194,8 @@ func requestsPage(f site.Frame, p requests) templ.Component {
 }
 
 // requestCard is a request that waits for a decision.
+//
+//go:noinline
 func requestCard(f site.Frame, p requests, request ship.ReturnRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -535,6 +538,7 @@ func requestCard(f site.Frame, p requests, request ship.ReturnRequest) templ.Com
 	})
 }
 
+//go:noinline
 func stateBadge(state ship.ReturnState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -595,6 +599,7 @@ func stateBadge(state ship.ReturnState) templ.Component {
 	})
 }
 
+//go:noinline
 func historyTable(f site.Frame, p requests) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

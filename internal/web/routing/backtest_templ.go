@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func backtestPageView(f site.Frame, p backtestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -160,6 +161,7 @@ func backtestPageView(f site.Frame, p backtestView) templ.Component {
 	})
 }
 
+//go:noinline
 func backtestResult(f site.Frame, p backtestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -257,6 +259,7 @@ func backtestResult(f site.Frame, p backtestView) templ.Component {
 	})
 }
 
+//go:noinline
 func backtestTiles(f site.Frame, p backtestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -483,6 +486,7 @@ func backtestTiles(f site.Frame, p backtestView) templ.Component {
 	})
 }
 
+//go:noinline
 func backtestChartCard(c backtestChart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -699,6 +703,7 @@ func backtestChartCard(c backtestChart) templ.Component {
 	})
 }
 
+//go:noinline
 func backtestRules(f site.Frame, p backtestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -831,6 +836,7 @@ func backtestRules(f site.Frame, p backtestView) templ.Component {
 	})
 }
 
+//go:noinline
 func backtestChanges(f site.Frame, p backtestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

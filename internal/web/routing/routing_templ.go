@@ -20,6 +20,8 @@ import (
 )
 
 // routingTabs is the navigation of the routing pages.
+//
+//go:noinline
 func routingTabs(f site.Frame, at string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -97,6 +99,7 @@ func routingTabs(f site.Frame, at string) templ.Component {
 	})
 }
 
+//go:noinline
 func routingPage(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -201,6 +204,7 @@ func routingPage(f site.Frame, p deskView) templ.Component {
 	})
 }
 
+//go:noinline
 func deskPart(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -259,6 +263,7 @@ func deskPart(f site.Frame, p deskView) templ.Component {
 	})
 }
 
+//go:noinline
 func deskState(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -554,6 +559,8 @@ func deskState(f site.Frame, p deskView) templ.Component {
 }
 
 // deskBehind asks what to do with a draft if other rules were published since.
+//
+//go:noinline
 func deskBehind(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -653,6 +660,7 @@ func deskBehind(f site.Frame, p deskView) templ.Component {
 	})
 }
 
+//go:noinline
 func warnings(list []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -715,6 +723,7 @@ func warnings(list []string) templ.Component {
 	})
 }
 
+//go:noinline
 func deskList(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -902,6 +911,7 @@ func deskList(f site.Frame, p deskView) templ.Component {
 	})
 }
 
+//go:noinline
 func ruleLine(f site.Frame, p deskView, i int, r routing.Rule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1061,6 +1071,8 @@ func ruleLine(f site.Frame, p deskView, i int, r routing.Rule) templ.Component {
 }
 
 // ruleSentence is a rule as a sentence.
+//
+//go:noinline
 func ruleSentence(names offers.Catalog, r routing.Rule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1167,6 +1179,7 @@ func ruleSentence(names offers.Catalog, r routing.Rule) templ.Component {
 	})
 }
 
+//go:noinline
 func ruleButtons(f site.Frame, p deskView, i int, r routing.Rule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1404,6 +1417,8 @@ func ruleButtons(f site.Frame, p deskView, i int, r routing.Rule) templ.Componen
 }
 
 // differences lists the differences between two rule books in words.
+//
+//go:noinline
 func differences(names offers.Catalog, list []routing.Difference) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1614,6 +1629,7 @@ func differences(names offers.Catalog, list []routing.Difference) templ.Componen
 	})
 }
 
+//go:noinline
 func changedRule(names offers.Catalog, d routing.Difference) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func rulePage(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -139,6 +140,7 @@ func rulePage(f site.Frame, p ruleForm) templ.Component {
 	})
 }
 
+//go:noinline
 func ruleFormView(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -328,6 +330,8 @@ func ruleFormView(f site.Frame, p ruleForm) templ.Component {
 }
 
 // step is a button that changes the form and saves nothing.
+//
+//go:noinline
 func step(f site.Frame, class, do, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -448,6 +452,7 @@ func step(f site.Frame, class, do, label string) templ.Component {
 	})
 }
 
+//go:noinline
 func conditionCard(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -624,6 +629,7 @@ func conditionCard(f site.Frame, p ruleForm) templ.Component {
 	})
 }
 
+//go:noinline
 func celField(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -794,6 +800,7 @@ func celField(f site.Frame, p ruleForm) templ.Component {
 	})
 }
 
+//go:noinline
 func clauseRow(f site.Frame, p ruleForm, i int, c clauseForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1137,6 +1144,7 @@ func clauseRow(f site.Frame, p ruleForm, i int, c clauseForm) templ.Component {
 	})
 }
 
+//go:noinline
 func clauseNote(i int, text string, outOfBand bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1212,6 +1220,7 @@ func clauseNote(i int, text string, outOfBand bool) templ.Component {
 	})
 }
 
+//go:noinline
 func clauseValue(v routing.Variable, i int, c clauseForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func actionCard(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -159,6 +160,7 @@ func actionCard(f site.Frame, p ruleForm) templ.Component {
 	})
 }
 
+//go:noinline
 func chooseFields(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,6 +219,8 @@ func chooseFields(f site.Frame, p ruleForm) templ.Component {
 }
 
 // targetRows are carriers and services, one a row.
+//
+//go:noinline
 func targetRows(f site.Frame, p ruleForm, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -593,6 +597,8 @@ func targetRows(f site.Frame, p ruleForm, title string) templ.Component {
 }
 
 // afterCard says what happens if the chosen offer cannot be bought.
+//
+//go:noinline
 func afterCard(f site.Frame, p ruleForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -735,6 +741,8 @@ func afterCard(f site.Frame, p ruleForm) templ.Component {
 }
 
 // verdictPart says what the rule means and what is wrong with it.
+//
+//go:noinline
 func verdictPart(f site.Frame, p verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func sheetsPage(f site.Frame, p sheetList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -112,6 +113,7 @@ func sheetsPage(f site.Frame, p sheetList) templ.Component {
 	})
 }
 
+//go:noinline
 func sheetTable(f site.Frame, p sheetList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -313,6 +315,8 @@ func validWords(sh rulebook.Sheet) string {
 }
 
 // sheetErrors are the errors of a file that was not imported, where they are.
+//
+//go:noinline
 func sheetErrors(form sheetForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -348,6 +352,7 @@ func sheetErrors(form sheetForm) templ.Component {
 	})
 }
 
+//go:noinline
 func sheetProblems(form sheetForm, list []sheet.Problem, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -483,6 +488,7 @@ func sheetProblems(form sheetForm, list []sheet.Problem, title string) templ.Com
 	})
 }
 
+//go:noinline
 func sheetUpload(f site.Frame, names offers.Catalog, form sheetForm, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -693,6 +699,7 @@ func sheetUpload(f site.Frame, names offers.Catalog, form sheetForm, title strin
 	})
 }
 
+//go:noinline
 func sheetPage(f site.Frame, p sheetView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -876,6 +883,7 @@ func sheetPage(f site.Frame, p sheetView) templ.Component {
 	})
 }
 
+//go:noinline
 func sheetFacts(p sheetView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1008,6 +1016,7 @@ func sheetFacts(p sheetView) templ.Component {
 	})
 }
 
+//go:noinline
 func sheetVersions(f site.Frame, p sheetView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

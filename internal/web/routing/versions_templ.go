@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func publishPageView(f site.Frame, p deskView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -182,6 +183,7 @@ func publishPageView(f site.Frame, p deskView) templ.Component {
 	})
 }
 
+//go:noinline
 func historyPage(f site.Frame, p historyView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -404,6 +406,7 @@ func versionNote(v store.RuleBook) string {
 	return again + ": " + v.Note
 }
 
+//go:noinline
 func versionPage(f site.Frame, p versionView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -725,6 +728,8 @@ func versionPage(f site.Frame, p versionView) templ.Component {
 }
 
 // versionPager links to the pages of a menu of versions.
+//
+//go:noinline
 func versionPager(m versionMenu, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -811,6 +816,7 @@ func versionPager(m versionMenu, address string) templ.Component {
 	})
 }
 
+//go:noinline
 func versionChanges(f site.Frame, p versionView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -19,6 +19,8 @@ import (
 )
 
 // bulkReviewPage asks before an action is started.
+//
+//go:noinline
 func bulkReviewPage(f site.Frame, p bulkReview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -304,6 +306,7 @@ func isOrAre(n int) string {
 	return "are"
 }
 
+//go:noinline
 func bulkListPage(f site.Frame, p bulkList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -508,6 +511,7 @@ func bulkListPage(f site.Frame, p bulkList) templ.Component {
 	})
 }
 
+//go:noinline
 func bulkBadge(action bulk.Action) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -549,6 +553,7 @@ func bulkBadge(action bulk.Action) templ.Component {
 	})
 }
 
+//go:noinline
 func bulkPage(f site.Frame, p bulkView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -613,6 +618,8 @@ func bulkPage(f site.Frame, p bulkView) templ.Component {
 }
 
 // bulkProgress is the part of the page that changes by itself.
+//
+//go:noinline
 func bulkProgress(f site.Frame, p bulkView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -957,6 +964,8 @@ func bulkProgress(f site.Frame, p bulkView) templ.Component {
 }
 
 // bulkFailureTable lists the shipments that were not done, and why.
+//
+//go:noinline
 func bulkFailureTable(f site.Frame, p bulkView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

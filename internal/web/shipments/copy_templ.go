@@ -16,6 +16,8 @@ import (
 )
 
 // copyActions open the form of a new shipment, filled in from this one.
+//
+//go:noinline
 func copyActions(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

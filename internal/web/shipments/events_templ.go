@@ -19,6 +19,8 @@ import (
 
 // eventsCard lists the events of the shipment, and whether they were delivered to
 // the webhooks.
+//
+//go:noinline
 func eventsCard(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -119,6 +121,7 @@ func eventsCard(f site.Frame, p shipmentView) templ.Component {
 	})
 }
 
+//go:noinline
 func tellingBadge(f site.Frame, id ship.EndpointID, host string, x store.EventDelivery) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

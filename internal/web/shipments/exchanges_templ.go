@@ -19,6 +19,8 @@ import (
 
 // exchangeCard is a collapsed section of the shipment's page. Its content is
 // fetched when it is opened.
+//
+//go:noinline
 func exchangeCard(f site.Frame, p shipmentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -89,6 +91,7 @@ func exchangeCard(f site.Frame, p shipmentView) templ.Component {
 	})
 }
 
+//go:noinline
 func exchangesPage(f site.Frame, p exchangeView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -186,6 +189,7 @@ func exchangesPage(f site.Frame, p exchangeView) templ.Component {
 	})
 }
 
+//go:noinline
 func exchangeList(f site.Frame, p exchangeView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -387,6 +391,7 @@ func exchangeList(f site.Frame, p exchangeView) templ.Component {
 	})
 }
 
+//go:noinline
 func exchangeBadge(x journal.Exchange) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func shipmentsPage(f site.Frame, p shipmentList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -245,6 +246,7 @@ func shipmentsPage(f site.Frame, p shipmentList) templ.Component {
 	})
 }
 
+//go:noinline
 func shipmentFilters(f site.Frame, p shipmentList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -500,7 +502,7 @@ func shipmentFilters(f site.Frame, p shipmentList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "\" placeholder=\"Name, e-mail, city or number\" aria-label=\"Search\"> <select name=\"carrier\" aria-label=\"Carrier\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "\" placeholder=\"Recipient or number\" title=\"Name, e-mail, city or number\" aria-label=\"Recipient or number\"> <select name=\"carrier\" aria-label=\"Carrier\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -649,6 +651,7 @@ func shipmentFilters(f site.Frame, p shipmentList) templ.Component {
 	})
 }
 
+//go:noinline
 func shipmentTable(f site.Frame, p shipmentList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -844,6 +847,7 @@ func shipmentTable(f site.Frame, p shipmentList) templ.Component {
 	})
 }
 
+//go:noinline
 func shipmentRow(f site.Frame, sh ship.Shipment, printed store.LabelPrint) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1141,6 +1145,8 @@ func shipmentRow(f site.Frame, sh ship.Shipment, printed store.LabelPrint) templ
 }
 
 // sortHead is the head of a column that sorts the list.
+//
+//go:noinline
 func sortHead(s sorting, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -21,6 +21,8 @@ import (
 
 // bulkBar has what can be done with the selected shipments. The script shows it
 // while something is selected; without the script it always stands there.
+//
+//go:noinline
 func bulkBar(f site.Frame, p shipmentList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -301,6 +303,8 @@ func bulkBar(f site.Frame, p shipmentList) templ.Component {
 }
 
 // filterFields repeat the filter in the form, for "all that match".
+//
+//go:noinline
 func filterFields(q shipmentQuery) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -361,6 +365,8 @@ func filterFields(q shipmentQuery) templ.Component {
 }
 
 // missingPage lists the labels that a file leaves out, before it is downloaded.
+//
+//go:noinline
 func missingPage(f site.Frame, p missingView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -632,6 +638,8 @@ func missingAbout(p missingView) string {
 }
 
 // printForm asks for a file of labels.
+//
+//go:noinline
 func printForm(f site.Frame, format label.Format, paper label.Size, ids []ship.ShipmentID, without int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -717,6 +725,8 @@ func printForm(f site.Frame, format label.Format, paper label.Size, ids []ship.S
 }
 
 // idFields name shipments in a form.
+//
+//go:noinline
 func idFields(ids []ship.ShipmentID) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

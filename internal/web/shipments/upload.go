@@ -1,7 +1,6 @@
 package shipments
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -16,28 +15,33 @@ import (
 // uploadDocument handles POST /app/{account}/{mode}/shipments/{id}/documents: a
 // file that is kept with the shipment.
 func uploadDocument(v *site.Visit) error {
-	id, ok := ship.ParseShipmentID(v.Request.PathValue("id"))
-	if !ok {
-		return site.ErrNoPage
-	}
-
-	var data []byte
-	file, header, err := v.Request.FormFile("file")
-	if err == nil {
-		defer file.Close()
-		data, err = site.ReadFile(file, header)
-	}
-	switch _, isTooLarge := errors.AsType[*http.MaxBytesError](err); {
-	case isTooLarge:
-		return ship.Coded(ship.Invalid, "too_long", "the file is larger than 10 MiB")
-	case err != nil:
-		data = nil // the service says what it expects
-	}
-
-	if _, err := v.Shipping.AddDocument(v.Context(), v.Tenant(), id, v.Form("type"), data); err != nil {
+	page, err := shipmentOf(v)
+	if err != nil {
 		return err
 	}
-	return v.Redirect(v.To("shipments", string(id)), "")
+
+	// Without a file that can be read there is no data, which is no PDF or picture
+	// either.
+	var data []byte
+	if file, header, err := v.Request.FormFile("file"); err == nil {
+		defer file.Close()
+		if data, err = site.ReadFile(file, header); err != nil {
+			data = nil
+		}
+	}
+
+	_, err = v.Shipping.AddDocument(v.Context(), v.Tenant(), page.ID, v.Form("type"), data)
+	switch invalid, fixable := site.ProblemsOf(err); {
+	case err == nil:
+		return v.Redirect(v.To("shipments", string(page.ID)), "uploaded")
+	case fixable && ship.KindOf(err) == ship.Invalid:
+		page.Problem = "Nothing was uploaded. Choose a PDF, PNG or JPEG file of at most 10 MiB."
+		return showShipment(v, http.StatusUnprocessableEntity, page)
+	case fixable && ship.KindOf(err) == ship.Conflict:
+		page.Problem = invalid.All
+		return showShipment(v, http.StatusConflict, page)
+	}
+	return err
 }
 
 // uploadChoices are the types of documents to choose from.
@@ -78,6 +82,13 @@ var submissionWords = map[effect.State]string{
 	effect.NeedsReview:   "Needs review",
 }
 
+// submissionBadges are the looks of the states that need no more time.
+var submissionBadges = map[effect.State]string{
+	effect.Succeeded:   "badge-ok",
+	effect.Failed:      "badge-failed",
+	effect.NeedsReview: "badge-needs_review",
+}
+
 // resolveDocument handles POST
 // /app/{account}/{mode}/shipments/{id}/documents/{n}/resolve.
 func resolveDocument(v *site.Visit) error {
@@ -104,7 +115,7 @@ func resolveDocument(v *site.Visit) error {
 	if err != nil {
 		return err
 	}
-	return v.Redirect(v.To("shipments", string(id)), "")
+	return v.Redirect(v.To("shipments", string(id)), "resolved")
 }
 
 // documents are the types of all documents of the shipment, in their order.

@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func loginPage(f site.Frame, p loginForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -150,6 +151,8 @@ func loginPage(f site.Frame, p loginForm) templ.Component {
 }
 
 // goOn holds the fields that say where to continue after the sign-in.
+//
+//go:noinline
 func goOn(p loginForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -212,6 +215,8 @@ func goOn(p loginForm) templ.Component {
 }
 
 // resumePage asks a person who signed in again whether to go on.
+//
+//go:noinline
 func resumePage(f site.Frame, form site.HeldForm, held string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -311,6 +316,8 @@ func resumeTitle(path string) string {
 }
 
 // otherWays offers a passkey and the identity provider.
+//
+//go:noinline
 func otherWays(p loginForm, begin, end string, oidc bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -416,6 +423,7 @@ func otherWays(p loginForm, begin, end string, oidc bool) templ.Component {
 	})
 }
 
+//go:noinline
 func confirmPage(f site.Frame, p loginForm, profile member.Profile) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -530,6 +538,7 @@ func confirmPage(f site.Frame, p loginForm, profile member.Profile) templ.Compon
 	})
 }
 
+//go:noinline
 func unsetPage(f site.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -585,6 +594,7 @@ func unsetPage(f site.Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func setupPage(f site.Frame, p joinForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -673,6 +683,7 @@ func setupPage(f site.Frame, p joinForm) templ.Component {
 	})
 }
 
+//go:noinline
 func invitationPage(f site.Frame, p joinForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -878,6 +889,7 @@ func invitationPage(f site.Frame, p joinForm) templ.Component {
 	})
 }
 
+//go:noinline
 func resetPage(f site.Frame, p joinForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -981,6 +993,8 @@ func resetPage(f site.Frame, p joinForm) templ.Component {
 }
 
 // leadOnPage redirects to the identity provider.
+//
+//go:noinline
 func leadOnPage(f site.Frame, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

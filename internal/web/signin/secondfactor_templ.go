@@ -16,6 +16,8 @@ import (
 )
 
 // secondFactorPage leads a person to the second factor that an account requires.
+//
+//go:noinline
 func secondFactorPage(f site.Frame, p factorForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -406,6 +408,8 @@ func secondFactorPage(f site.Frame, p factorForm) templ.Component {
 
 // singleSignOnPage leads a person to the identity provider that an account
 // requires.
+//
+//go:noinline
 func singleSignOnPage(f site.Frame, p factorForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -541,6 +545,8 @@ func singleSignOnPage(f site.Frame, p factorForm) templ.Component {
 }
 
 // elsewhere leads to accounts that do not require what this one does, and out.
+//
+//go:noinline
 func elsewhere(f site.Frame, p factorForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -99,6 +99,7 @@ var toasts = map[string]string{
 	"voiding":     "The carrier is voiding the label.",
 	"handed-over": "Handed over. Print the form for the driver.",
 	"advanced":    "Parcel advanced.",
+	"uploaded":    "Document uploaded.",
 
 	"nothing-selected": "Select at least one shipment first.",
 

@@ -16,6 +16,8 @@ import (
 )
 
 // Page is the frame around every page of a person who is signed in.
+//
+//go:noinline
 func Page(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -128,6 +130,8 @@ func Page(f Frame) templ.Component {
 }
 
 // Head is the head of every page.
+//
+//go:noinline
 func Head(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -304,6 +308,8 @@ func Head(f Frame) templ.Component {
 }
 
 // Bare is the frame of pages for people who are not signed in.
+//
+//go:noinline
 func Bare(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -370,6 +376,7 @@ func Bare(f Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func modeBand(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -406,6 +413,7 @@ func modeBand(f Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func sidebar(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -641,6 +649,7 @@ func sidebar(f Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func navLine(f Frame, e entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -750,6 +759,7 @@ func navLine(f Frame, e entry) templ.Component {
 	})
 }
 
+//go:noinline
 func topbar(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -848,6 +858,8 @@ func topbar(f Frame) templ.Component {
 }
 
 // tabbar is the navigation at the bottom of a phone's screen.
+//
+//go:noinline
 func tabbar(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -986,6 +998,7 @@ func tabbar(f Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func palette(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1058,6 +1071,8 @@ func palette(f Frame) templ.Component {
 }
 
 // PaletteHelp says what the search finds.
+//
+//go:noinline
 func PaletteHelp() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1087,6 +1102,7 @@ func PaletteHelp() templ.Component {
 	})
 }
 
+//go:noinline
 func shortcuts(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1154,6 +1170,7 @@ func shortcuts(f Frame) templ.Component {
 	})
 }
 
+//go:noinline
 func toastArea(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1215,6 +1232,8 @@ func toastArea(f Frame) templ.Component {
 }
 
 // Crumbs lead back to the section that a page belongs to.
+//
+//go:noinline
 func Crumbs(f Frame, section, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1274,6 +1293,7 @@ func Crumbs(f Frame, section, title string) templ.Component {
 	})
 }
 
+//go:noinline
 func problemPage(f Frame, p failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1346,6 +1366,7 @@ func problemPage(f Frame, p failure) templ.Component {
 	})
 }
 
+//go:noinline
 func problem(f Frame, p failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -12,6 +12,8 @@ import "github.com/waybillhq/waybill/internal/web/parts"
 
 // ListTools are the filters of a short list and its download. An empty list
 // needs none.
+//
+//go:noinline
 func ListTools(l ShortList, placeholder string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -244,6 +246,8 @@ func ListTools(l ShortList, placeholder string) templ.Component {
 }
 
 // ListPager links to the next page of a short list.
+//
+//go:noinline
 func ListPager(l ShortList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

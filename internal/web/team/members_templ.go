@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func membersPage(f site.Frame, p memberList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -198,6 +199,8 @@ func membersPage(f site.Frame, p memberList) templ.Component {
 }
 
 // signInCard is what the account requires of those who sign in.
+//
+//go:noinline
 func signInCard(f site.Frame, p memberList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -310,6 +313,8 @@ func signInCard(f site.Frame, p memberList) templ.Component {
 }
 
 // singleSignOnFields require single sign-on, and name those who need it not.
+//
+//go:noinline
 func singleSignOnFields(p memberList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -432,6 +437,7 @@ func singleSignOnFields(p memberList) templ.Component {
 	})
 }
 
+//go:noinline
 func memberRow(f site.Frame, m member.Member) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -742,6 +748,7 @@ func memberRow(f site.Frame, m member.Member) templ.Component {
 	})
 }
 
+//go:noinline
 func invitationTable(f site.Frame, p memberList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func privacyPage(f site.Frame, p privacyView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -134,6 +135,8 @@ func privacyPage(f site.Frame, p privacyView) templ.Component {
 }
 
 // retentionCard is how long the account keeps data, a form of its own.
+//
+//go:noinline
 func retentionCard(f site.Frame, p privacyView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -188,6 +191,7 @@ func retentionCard(f site.Frame, p privacyView) templ.Component {
 	})
 }
 
+//go:noinline
 func erasureTable(f site.Frame, p privacyView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -302,6 +306,7 @@ func erasureTable(f site.Frame, p privacyView) templ.Component {
 	})
 }
 
+//go:noinline
 func exportTable(f site.Frame, p privacyView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
+//go:noinline
 func youPage(f site.Frame, p yourPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -181,6 +182,8 @@ func youPage(f site.Frame, p yourPage) templ.Component {
 
 // verificationCard tells a person that their address is not verified, and how
 // to change that.
+//
+//go:noinline
 func verificationCard(f site.Frame, p yourPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -238,6 +241,7 @@ func verificationCard(f site.Frame, p yourPage) templ.Component {
 	})
 }
 
+//go:noinline
 func sessionsCard(f site.Frame, p yourPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -414,6 +418,7 @@ func sessionsCard(f site.Frame, p yourPage) templ.Component {
 	})
 }
 
+//go:noinline
 func accountsCard(f site.Frame, p yourPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -509,6 +514,7 @@ func accountsCard(f site.Frame, p yourPage) templ.Component {
 	})
 }
 
+//go:noinline
 func factorsCard(f site.Frame, p yourPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,7 +13,7 @@ import (
 )
 
 // How often one address may send forms, and how often the postal code of a shipment
-// may be guessed wrong: the code proves that somebody is the recipient.
+// may be given: the code proves that somebody is the recipient.
 const (
 	formEvery  = 10 * time.Second
 	formBurst  = 20
@@ -142,7 +142,7 @@ func (p trackPages) showReturn(v *site.Visit) error {
 func (p trackPages) askForReturn(v *site.Visit) error {
 	form, parcel, _, err := p.returnVisit(v)
 	if err == nil {
-		err = p.admitForm(v)
+		err = p.admitForm(v, form, parcel)
 	}
 	if err != nil {
 		return noParcelFor(v, err)
@@ -162,7 +162,7 @@ func (p trackPages) askForReturn(v *site.Visit) error {
 		Email:      form.Email,
 		Language:   form.Code,
 	})
-	return p.answerForm(v, form, parcel, err, form.Path+"/return?lang="+form.Code)
+	return p.answerForm(v, form, err, form.Path+"/return?lang="+form.Code)
 }
 
 // returnLabel handles POST /track/{token}/return/label. The label shows where the
@@ -170,7 +170,7 @@ func (p trackPages) askForReturn(v *site.Visit) error {
 func (p trackPages) returnLabel(v *site.Visit) error {
 	form, parcel, found, err := p.returnVisit(v)
 	if err == nil {
-		err = p.admitForm(v)
+		err = p.admitForm(v, form, parcel)
 	}
 	if err == nil && found.Request == nil {
 		err = ship.Errorf(ship.NotFound, "there is no request")
@@ -181,19 +181,25 @@ func (p trackPages) returnLabel(v *site.Visit) error {
 
 	form.PostalCode = v.Form("postalCode")
 	if err := returns.Prove(parcel.Shipment, form.PostalCode); err != nil {
-		return p.answerForm(v, form, parcel, err, "")
+		return p.answerForm(v, form, err, "")
 	}
 	link, err := v.Returns.Label(v.Context(), *found.Request)
-	return p.answerForm(v, form, parcel, err, link)
+	return p.answerForm(v, form, err, link)
 }
 
-// admitForm counts a form of the client's address.
-func (p trackPages) admitForm(v *site.Visit) error {
-	return p.forms.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies))
+// admitForm counts a form of the client's address, and the postal code in it. The code
+// is counted before it is compared: if only wrong ones were, whoever guesses would go
+// on until one is right.
+func (p trackPages) admitForm(v *site.Visit, form returnForm, parcel returns.Parcel) error {
+	err := p.forms.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies))
+	if err != nil || !form.AsksCode {
+		return err
+	}
+	return p.guesses.Admit(v.Writer.Header(), string(parcel.Shipment.ID))
 }
 
 // answerForm goes on to the next page, or shows the form again with what is wrong.
-func (p trackPages) answerForm(v *site.Visit, form returnForm, parcel returns.Parcel, err error, next string) error {
+func (p trackPages) answerForm(v *site.Visit, form returnForm, err error, next string) error {
 	if err == nil {
 		http.Redirect(v.Writer, v.Request, next, http.StatusSeeOther)
 		return nil
@@ -211,12 +217,6 @@ func (p trackPages) answerForm(v *site.Visit, form returnForm, parcel returns.Pa
 	form.Wrong = map[string]string{}
 	for _, field := range coded.Fields {
 		form.Wrong[field.Pointer] = form.T(wrongTexts[field.Pointer])
-		if field.Pointer != "/postalCode" {
-			continue
-		}
-		if err := p.guesses.Admit(v.Writer.Header(), string(parcel.Shipment.ID)); err != nil {
-			return noParcelFor(v, err)
-		}
 	}
 	return v.Show(http.StatusUnprocessableEntity, returnPage(form))
 }

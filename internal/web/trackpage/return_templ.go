@@ -16,6 +16,8 @@ import (
 )
 
 // returnCard leads from the tracking page to the return.
+//
+//go:noinline
 func returnCard(p trackView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -153,6 +155,7 @@ func returnCard(p trackView) templ.Component {
 	})
 }
 
+//go:noinline
 func returnPage(f returnForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -286,6 +289,8 @@ func returnPage(f returnForm) templ.Component {
 }
 
 // returnAsk is the form.
+//
+//go:noinline
 func returnAsk(f returnForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -507,6 +512,8 @@ func returnAsk(f returnForm) templ.Component {
 }
 
 // returnCode asks for the postal code, as a proof.
+//
+//go:noinline
 func returnCode(f returnForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -539,6 +546,8 @@ func returnCode(f returnForm) templ.Component {
 }
 
 // returnState is how far a request is, with the label if there is one.
+//
+//go:noinline
 func returnState(f returnForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

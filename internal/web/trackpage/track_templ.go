@@ -17,6 +17,8 @@ import (
 
 // trackFrame is the frame of a page for recipients. It does not reveal that there
 // is a dashboard.
+//
+//go:noinline
 func trackFrame(l locale, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,6 +219,7 @@ func trackFrame(l locale, title string) templ.Component {
 	})
 }
 
+//go:noinline
 func trackPage(p trackView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -393,6 +396,7 @@ func trackPage(p trackView) templ.Component {
 	})
 }
 
+//go:noinline
 func trackStatus(p trackView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -659,6 +663,7 @@ func trackStatus(p trackView) templ.Component {
 	})
 }
 
+//go:noinline
 func trackFacts(p trackView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -796,6 +801,7 @@ func trackFacts(p trackView) templ.Component {
 	})
 }
 
+//go:noinline
 func trackLine(p trackView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -986,6 +992,7 @@ func trackLine(p trackView) templ.Component {
 	})
 }
 
+//go:noinline
 func trackTime(m trackMoment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1061,6 +1068,7 @@ func trackTime(m trackMoment) templ.Component {
 	})
 }
 
+//go:noinline
 func noParcelPage(l locale, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -32,6 +32,12 @@
     history.replaceState(history.state, "", here);
   }
 
+  // Where a row of filters scrolls, the chosen one is in sight.
+  $$(".chips [aria-current]").forEach((chip) => {
+    const row = chip.parentElement;
+    row.scrollLeft = chip.offsetLeft - row.offsetLeft - (row.clientWidth - chip.offsetWidth) / 2;
+  });
+
   // Times in the reader's own zone.
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });

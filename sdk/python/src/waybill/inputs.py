@@ -659,6 +659,8 @@ class ReturnInput(TypedDict):
     """When the carrier must bill the return; requires carrier. By default, whenever the carrier does. A
     carrier that does not bill that way, or does not document when it bills, is refused.
     """
+    metadata: NotRequired[Mapping[str, str]]
+    """Custom key-value pairs of your own, which are added to those of the shipment; up to 50 together."""
     again: NotRequired[bool]
     """Buy the return even if the shipment already has one."""
 

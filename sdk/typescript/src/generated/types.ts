@@ -2014,6 +2014,8 @@ export interface ReturnInput {
    * A carrier that does not bill that way, or does not document when it bills, is refused.
    */
   billOn?: ReturnBilling | undefined
+  /** Custom key-value pairs of your own, which are added to those of the shipment; up to 50 together. */
+  metadata?: Record<string, string> | undefined
   /** Buy the return even if the shipment already has one. */
   again?: boolean | undefined
 }

@@ -1,6 +1,4 @@
-//go:build chaos
-
-package tracking
+package proving
 
 import (
 	"fmt"
@@ -9,9 +7,9 @@ import (
 	"time"
 )
 
-// readStat is the parent of a process, its CPU time, and that of its children
+// ReadStat returns the parent of a process, its CPU time, and that of its children
 // that have ended.
-func readStat(pid int) (parent int, own, ended time.Duration) {
+func ReadStat(pid int) (parent int, own, ended time.Duration) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, 0
@@ -31,14 +29,15 @@ func readStat(pid int) (parent int, own, ended time.Duration) {
 	return parent, time.Duration(ticks[0]+ticks[1]) * tick, time.Duration(ticks[2]+ticks[3]) * tick
 }
 
-func ownCPU() time.Duration {
-	_, own, _ := readStat(os.Getpid())
+// ProcessCPU is the CPU time of a process so far.
+func ProcessCPU(pid int) time.Duration {
+	_, own, _ := ReadStat(pid)
 	return own
 }
 
-// treeCPU is the CPU time of a process and all its children so far.
-func treeCPU(pid int) time.Duration {
-	_, own, ended := readStat(pid)
+// TreeCPU is the CPU time of a process and all its children so far.
+func TreeCPU(pid int) time.Duration {
+	_, own, ended := ReadStat(pid)
 	sum := own + ended
 	folders, _ := os.ReadDir("/proc")
 	for _, f := range folders {
@@ -46,7 +45,7 @@ func treeCPU(pid int) time.Duration {
 		if _, err := fmt.Sscan(f.Name(), &child); err != nil {
 			continue
 		}
-		if parent, own, _ := readStat(child); parent == pid {
+		if parent, own, _ := ReadStat(child); parent == pid {
 			sum += own
 		}
 	}

@@ -1,0 +1,62 @@
+package carrier_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// TestASaleThatCannotBeRecordedIsNoSale: what has a number that the database refuses
+// could be recorded by nobody, and would be neither bought nor failed for ever.
+func TestASaleThatCannotBeRecordedIsNoSale(t *testing.T) {
+	t.Parallel()
+	order := carrier.BuyOrder{Order: ship.Order{Parcels: make([]ship.Parcel, 1)}, Service: "fly"}
+	for name, change := range map[string]func(*ship.Sale){
+		"a NUL in the tracking number": func(s *ship.Sale) { s.TrackingNumber = "1\x00" },
+		"a NUL in a piece":             func(s *ship.Sale) { s.Pieces = []string{"N", "1\x00"} },
+		"a NUL in the reference":       func(s *ship.Sale) { s.CarrierRef = "1\x00" },
+		"no text":                      func(s *ship.Sale) { s.TrackingNumber = "\xff" },
+		"endless":                      func(s *ship.Sale) { s.TrackingNumber = strings.Repeat("1", 3000) },
+		"an empty piece":               func(s *ship.Sale) { s.Pieces = []string{"N", ""} },
+	} {
+		sale := whole()
+		change(&sale)
+		for _, lacksLabel := range []bool{false, true} {
+			described := spec
+			described.LookupLacksLabel = lacksLabel
+			c := carrier.New(described, &driver{purchase: sale})
+			if _, err := c.Buy(t.Context(), order); ship.KindOf(err) != ship.Uncertain {
+				t.Errorf("%s: bought, %v", name, err)
+			}
+			if _, err := c.Find(t.Context(), order); ship.KindOf(err) != ship.Unavailable {
+				t.Errorf("%s: found, %v", name, err)
+			}
+		}
+	}
+}
+
+func TestTextsOfCarriersCanBeStored(t *testing.T) {
+	t.Parallel()
+	order := carrier.BuyOrder{Order: ship.Order{Parcels: make([]ship.Parcel, 1)}, Service: "fly"}
+	sale := whole()
+	sale.Warnings = []string{"late\x00"}
+	sale.Documents = []ship.Document{{Type: "invoice\x00", Format: "pdf"}}
+	got, err := carrier.New(spec, &driver{purchase: sale}).Buy(t.Context(), order)
+	if err != nil || !slices.Equal(got.Warnings, []string{"late\uFFFD"}) || got.Documents[0].Type != "invoice\uFFFD" {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	refused := &ship.Error{Kind: ship.Invalid, Message: "no\x00", Refusal: ship.Refusal{Code: "1\x00", Message: "\xff"}}
+	_, err = carrier.New(spec, &driver{err: refused}).Buy(t.Context(), order)
+	if e := ship.ErrorOf(err); e.Message != "no\uFFFD" || e.Refusal.Code != "1\uFFFD" || e.Refusal.Message != "\uFFFD" {
+		t.Errorf("%+v", e)
+	}
+
+	closing, err := carrier.New(spec, &driver{closing: ship.ManifestClosing{Number: "1\x00"}}).CloseManifest(t.Context(), ship.ManifestOrder{})
+	if err != nil || closing.Number != "1\uFFFD" {
+		t.Errorf("%+v, %v", closing, err)
+	}
+}

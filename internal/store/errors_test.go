@@ -1,0 +1,38 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// TestADatabaseThatCannotNowIsUnavailable: clients may repeat what failed for want of
+// disk or memory, and what Postgres ended because this process slept.
+func TestADatabaseThatCannotNowIsUnavailable(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, err := f.owner.Exec(t.Context(), `
+CREATE FUNCTION fail_as_named() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'it fails' USING ERRCODE = NEW.name;
+END $$;
+CREATE TRIGGER fails BEFORE INSERT ON boxes FOR EACH ROW EXECUTE FUNCTION fail_as_named()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[string]ship.Kind{
+		"53100": ship.Unavailable, // disk full
+		"53200": ship.Unavailable, // out of memory
+		"53300": ship.Unavailable, // too many connections
+		"58030": ship.Unavailable, // error of the disk
+		"25P03": ship.Unavailable, // idle in a transaction
+		"40P01": ship.Unavailable, // deadlock
+		"23514": ship.Internal,    // a check of ours
+	} {
+		box := store.Box{ID: ship.NewBoxID(f.tenant.Shard(), now()), Name: code, Dimensions: ship.Dimensions{Length: 1, Width: 1, Height: 1, Unit: "cm"}}
+		if err := f.AddBox(t.Context(), f.tenant, box); ship.KindOf(err) != want {
+			t.Errorf("%s is %s, want %s: %v", code, ship.KindOf(err), want, err)
+		}
+	}
+}
