@@ -79,12 +79,13 @@ func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, shipments []shi
 
 // sqlAgain records the attempt after the last, if the last is known not to have
 // bought anything; otherwise it writes nothing. A purchase that had failed gets
-// its claim to the order back.
+// its claim to the order back, unless the client was notified of the failure, which is
+// final then.
 const sqlAgain = `
 WITH reopened AS (
   UPDATE shipment_states SET state = 'purchasing', attempt = attempt + 1, carrier = @carrier
   WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt - 1
-    AND state IN ('purchasing', 'uncertain', 'failed')
+    AND (state IN ('purchasing', 'uncertain') OR state = 'failed' AND sequence = 0)
     AND EXISTS (
       SELECT FROM purchase_attempts a
       WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1
@@ -109,7 +110,7 @@ WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id
 
 // Again records a further attempt before the carrier is called again, with the
 // purchase that it is to buy. It is ship.Conflict if the attempt before it is not the
-// last, or may have bought something.
+// last, may have bought something, or has failed for good.
 func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) error {
 	_, purchase, err := orderJSON(shipment)
 	if err != nil {

@@ -379,6 +379,24 @@ func TestNothingIsBoughtAgainWhileAnAttemptIsInDoubt(t *testing.T) {
 	}
 }
 
+// TestAFailureThatTheClientKnowsOfIsFinal repeats two purchases that have failed, as a
+// request does that read them before the second was notified of.
+func TestAFailureThatTheClientKnowsOfIsFinal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	next := store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}
+	for sequence, want := range map[int]ship.Kind{0: "", 2: ship.Conflict} {
+		sh := f.intend(t, f.tenant, fmt.Sprint("o", sequence))
+		if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.owner.Exec(t.Context(), "UPDATE shipment_states SET state = 'failed', sequence = $1 WHERE id = $2", sequence, [16]byte(sh.ID.Raw())); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, fmt.Sprint("after ", sequence, " events"), f.Again(t.Context(), sh, next), want)
+	}
+}
+
 // TestALabelIsEitherTheOneThatCountsOrStranded lets both claims meet.
 func TestALabelIsEitherTheOneThatCountsOrStranded(t *testing.T) {
 	t.Parallel()
