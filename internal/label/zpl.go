@@ -109,28 +109,42 @@ func isAlphanumeric(s string) bool {
 	return true
 }
 
-// appendText uses the printer's resident font if it has every letter and can be
-// narrowed enough. Otherwise it sends the line as a picture.
+// appendText uses the printer's resident font if it can, and otherwise sends the
+// line as a picture.
 func appendText(out []byte, line text, pen *pen) []byte {
-	emWidth, ok := residentWidth(line.content)
+	font, ok := residentFont(line)
 	if !ok {
 		return appendPicture(out, line, pen)
 	}
-	origin := line.fit(emWidth * residentSize)
-	width := int(origin.sx * residentSize)
-	height := int(math.Round(origin.sy * residentSize))
-	if width < residentLeast || height < residentLeast {
-		return appendPicture(out, line, pen)
-	}
 
-	out = appendInts(append(out, "^FT"...), int(origin.x), int(math.Round(origin.y)))
-	out = appendInts(append(out, "^A0N,"...), height, width)
+	out = appendInts(append(out, "^FT"...), font.x, font.y)
+	out = appendInts(append(out, "^A0N,"...), font.height, font.width)
 	if line.white {
 		out = append(out, "^FR"...)
 	}
 	out = append(out, "^FH_^FD"...)
 	out = appendData(out, line.content)
 	return append(out, "^FS\n"...)
+}
+
+// resident is where the printer's resident font begins a line, and its size.
+type resident struct{ x, y, width, height int }
+
+// residentFont reports whether the resident font has every letter of the line
+// and can be narrowed enough.
+func residentFont(line text) (font resident, ok bool) {
+	emWidth, ok := residentWidth(line.content)
+	if !ok {
+		return resident{}, false
+	}
+	origin := line.fit(emWidth * residentSize)
+	font = resident{
+		x:      int(origin.x),
+		y:      int(math.Round(origin.y)),
+		width:  int(origin.sx * residentSize),
+		height: int(math.Round(origin.sy * residentSize)),
+	}
+	return font, font.width >= residentLeast && font.height >= residentLeast
 }
 
 const hexDigits = "0123456789ABCDEF"

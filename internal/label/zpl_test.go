@@ -136,7 +136,7 @@ func checkScene(t *testing.T, s scene, r *reader) {
 		r.take("^FS")
 	}
 	for _, text := range s.texts {
-		if _, resident := residentWidth(text.content); resident && r.rest[0].name == "^FT" {
+		if _, resident := residentFont(text); resident {
 			r.take("^FT", "^A0")
 			if text.white {
 				r.take("^FR")
@@ -161,6 +161,7 @@ func FuzzZPL(f *testing.F) {
 		f.Add(s, s, s, s, false)
 		f.Add("Jane", s, "1Z999AA10123456784", "Order: "+s, true)
 	}
+	f.Add("Jane", "^C"+strings.Repeat("W", 500), "1Z999AA10123456784", "^CC%", false) // too long for any font
 	r, err := NewRenderer("")
 	if err != nil {
 		f.Fatal(err)
