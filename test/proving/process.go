@@ -1,6 +1,7 @@
 package proving
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -130,8 +131,8 @@ func (p *Process) supervise(t *testing.T, log *os.File) {
 	}
 }
 
-// End kills the program for good, and shows the end of its log in a failed
-// test.
+// End kills the program for good, and shows its first internal errors, and the end of
+// its log in a failed test.
 func (p *Process) End(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
@@ -143,9 +144,26 @@ func (p *Process) End(t *testing.T) {
 		p.Signal(syscall.SIGKILL)
 		<-p.done
 	}
-	if text, err := os.ReadFile(p.Log); t.Failed() && err == nil {
+	text, err := os.ReadFile(p.Log)
+	if err != nil {
+		return
+	}
+	for _, line := range firstLines(text, `"status":500`, 3) {
+		t.Logf("%s answered with an internal error: %s", p.Name, line)
+	}
+	if t.Failed() {
 		t.Logf("%s said last: %s", p.Name, text[max(0, len(text)-3000):])
 	}
+}
+
+// firstLines are the first lines that contain a text, up to a number.
+func firstLines(text []byte, part string, limit int) (list []string) {
+	for line := range bytes.Lines(text) {
+		if len(list) < limit && bytes.Contains(line, []byte(part)) {
+			list = append(list, string(bytes.TrimSpace(line)))
+		}
+	}
+	return list
 }
 
 // kill ends the program until it is started again.
