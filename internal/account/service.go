@@ -222,11 +222,16 @@ func (s *Service) OnceByKey(ctx context.Context, t ship.Tenant, key string, fing
 	// The client may have disconnected; the key must not stay taken.
 	ctx = context.WithoutCancel(ctx)
 
-	// A 202 is not repeated: a retry must see how far the work has come since.
-	if answer.Status >= 200 && answer.Status < 300 && answer.Status != 202 {
-		return answer, false, s.store.KeepAnswer(ctx, t, key, fingerprint, answer)
+	switch {
+	case answer.Status == 202:
+		// It is not repeated: a retry must see how far the work has come since.
+		err = s.store.UnlockKey(ctx, t, key)
+	case answer.Status >= 200 && answer.Status < 300:
+		err = s.store.KeepAnswer(ctx, t, key, fingerprint, answer)
+	default:
+		err = s.store.FreeKey(ctx, t, key)
 	}
-	return answer, false, s.store.FreeKey(ctx, t, key)
+	return answer, false, err
 }
 
 // StoredAnswer returns the answer of a request that keeps its idempotency key

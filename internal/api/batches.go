@@ -211,7 +211,7 @@ func (s *server) getBatch(ctx context.Context, in *getBatchRequest) (reply, erro
 	}
 	after := 0
 	if in.Cursor != "" {
-		if after, err = strconv.Atoi(in.Cursor); err != nil || after < 1 {
+		if after, err = strconv.Atoi(in.Cursor); err != nil || after < 1 || after > batch.MaxLines {
 			return reply{}, invalidCursor()
 		}
 	}

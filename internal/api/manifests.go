@@ -123,7 +123,7 @@ func (s *server) manifestRoutes() []*route {
 type manifestInput struct {
 	ConnectionID string       `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
 	Carrier      string       `json:"carrier,omitempty" maxLength:"50" example:"usps" doc:"The carrier. Give this or connectionId."`
-	ShipDate     string       `json:"shipDate,omitempty" format:"date" example:"2026-03-02" doc:"The day on which the parcels are handed over; today by default."`
+	ShipDate     string       `json:"shipDate,omitempty" format:"date" example:"2026-03-02" doc:"The day on which the parcels are handed over. By default today in UTC, or the last day that has labels if the carrier closes each day by itself."`
 	ShipmentIDs  []string     `json:"shipmentIds,omitempty" minItems:"1" maxItems:"5000" doc:"The shipments. By default, all of the last seven days that have a label, are on no manifest and are not with the carrier yet."`
 	Address      *originInput `json:"address,omitempty" doc:"Where the parcels are handed over, as an address or a location of the account as locationId: shipments from other addresses are left out. By default, the account's default location, or where the newest of the shipments is sent from."`
 }

@@ -22,6 +22,7 @@ type route struct {
 	sandbox      bool   // open to every test key and to no live key
 	link         bool   // a signed link is accepted in place of a key
 	purchase     bool   // keeps its idempotency keys itself
+	terms        bool   // sets at which prices or terms others buy; closed to keys with limits
 	secret       bool   // its answer holds a secret, and is stored sealed
 	starts       bool   // its 202 names work in the background, and is repeated
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes

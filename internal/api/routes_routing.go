@@ -46,6 +46,7 @@ func (s *server) routingRoutes() []*route {
 			tag:     "Routing",
 			summary: "Publish the draft",
 			scope:   "routing",
+			terms:   true,
 			handler: handle(s.publishRules),
 			outcomes: []outcome{{
 				status:  http.StatusCreated,
@@ -62,6 +63,7 @@ func (s *server) routingRoutes() []*route {
 			tag:     "Routing",
 			summary: "Roll back to a version",
 			scope:   "routing",
+			terms:   true,
 			handler: handle(s.rollBackRules),
 			outcomes: []outcome{{
 				status:  http.StatusCreated,
@@ -150,6 +152,7 @@ func (s *server) sheetRoutes() []*route {
 			scope:   "routing",
 			maxBody: maxSheetBody,
 			memory:  budget.Sheet,
+			terms:   true,
 			handler: handle(s.importSheet),
 			outcomes: []outcome{
 				{
@@ -195,6 +198,7 @@ func (s *server) sheetRoutes() []*route {
 			tag:      "Rate sheets",
 			summary:  "Remove a rate sheet",
 			scope:    "routing",
+			terms:    true,
 			handler:  handle(s.removeSheet),
 			outcomes: []outcome{{status: http.StatusNoContent, about: "The sheet was removed."}},
 			codes:    notFound,

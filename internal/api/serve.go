@@ -288,6 +288,9 @@ func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWr
 		return ship.Coded(ship.Forbidden, "test_key_required", "sandbox routes need a test key")
 	case !rt.sandbox && !caller.Can(rt.scope):
 		return ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope %s; use a key that has it", rt.scope)
+	case rt.terms && caller.Limits.IsLimited():
+		// A price from a rate sheet is what the limits are compared with.
+		return ship.Coded(ship.Forbidden, "insufficient_scope", "a key with spending limits cannot change prices, rules or terms of purchases; use a key without limits, or the dashboard")
 	}
 	return nil
 }

@@ -39,6 +39,13 @@ type PickupCanceller interface {
 	CancelPickup(ctx context.Context, request PickupRequest, booking ship.PickupBooking) error
 }
 
+// A PickupDivider is a carrier whose divisions collect separately.
+type PickupDivider interface {
+	// PickupDivision names the division that collects the parcels; empty for the
+	// main one, and if there is none that collects them all.
+	PickupDivision(parcels []ship.PickupParcels) string
+}
+
 // TooLate is the error of a pickup in a window that the carrier cannot keep. next
 // is the first one that it can; the zero value if it does not say.
 func TooLate(refusal ship.Refusal, next ship.TimeWindow) *ship.Error {
@@ -66,6 +73,15 @@ type PickupCertainty struct {
 func (c *Carrier) PickupCertainty() PickupCertainty {
 	_, canFind := abilityOf[PickupFinder](c, "find_pickups")
 	return PickupCertainty{CanFind: canFind, CanBookAgain: c.spec.OnePickupPerPlace}
+}
+
+// PickupDivision names the division of the carrier that collects the parcels: each
+// has pickups of its own. It is empty for the main one.
+func (c *Carrier) PickupDivision(parcels []ship.PickupParcels) string {
+	if divider, ok := c.driver.(PickupDivider); ok {
+		return divider.PickupDivision(parcels)
+	}
+	return ""
 }
 
 // BookPickup asks the carrier to collect parcels.

@@ -293,7 +293,18 @@ func (r *run) explain(err error) error {
 	if ship.CodeOf(err) != "" && len(ship.ErrorOf(err).Fields) == 0 {
 		return err
 	}
-	return r.Accounts.Refusal([]carrier.Failure{{Carrier: r.carrier.Spec().Name, Err: err}}, false)
+	return r.Accounts.Refusal([]carrier.Failure{{Carrier: r.carrier.Spec().Name, Err: asRequested(err)}}, false)
+}
+
+// asRequested points at the window of a pickup as requests have it: readyAt and closeAt
+// are members of their own there.
+func asRequested(err error) error {
+	failure := *ship.ErrorOf(err)
+	failure.Fields = slices.Clone(failure.Fields)
+	for i := range failure.Fields {
+		failure.Fields[i].Pointer = strings.TrimPrefix(failure.Fields[i].Pointer, "/window")
+	}
+	return &failure
 }
 
 // look looks it up.

@@ -53,7 +53,7 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 			return p, err
 		}
 		if closesEachDay(c) {
-			open = slices.DeleteFunc(open, func(shipment ship.Shipment) bool { return shipment.Order.ShipDate != p.order.ShipDate })
+			open = p.chooseDay(open, in)
 		}
 		chosen = open
 	}
@@ -77,13 +77,37 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 	return p, nil
 }
 
+// chooseDay returns the labels of the day that is asked for, or else of the last day
+// that has any: an evening in America is of UTC's next day. The labels of other days are
+// excluded then, unless the client names those that it wants.
+func (p *picked) chooseDay(open []ship.Shipment, in ManifestInput) []ship.Shipment {
+	isAsked := in.ShipDate != ""
+	if !isAsked && len(open) > 0 {
+		p.order.ShipDate = ""
+		for _, shipment := range open {
+			p.order.ShipDate = max(p.order.ShipDate, shipment.Order.ShipDate)
+		}
+	}
+
+	return slices.DeleteFunc(open, func(shipment ship.Shipment) bool {
+		day := shipment.Order.ShipDate
+		if day == p.order.ShipDate {
+			return false
+		}
+		if !isAsked && len(in.Shipments) == 0 {
+			p.exclude(shipment.ID, "It is of "+string(day)+", which needs a manifest of its own: give that shipDate.")
+		}
+		return true
+	})
+}
+
 // closesEachDay reports whether the labels of each day are on a manifest of their own.
 func closesEachDay(c *carrier.Carrier) bool {
 	return scopeOf(c) == store.ManifestDay && !c.Spec().ManifestAllDays
 }
 
 // openLabels returns the shipments of the carrier account that are to be handed
-// over by the day, oldest first.
+// over by the day, oldest first. Returns are handed over by the recipient.
 func (s *Service) openLabels(ctx context.Context, t ship.Tenant, c *carrier.Carrier, day ship.Date) ([]ship.Shipment, error) {
 	filter := store.ShipmentFilter{
 		States:  []ship.State{ship.StatePurchased},
@@ -105,7 +129,7 @@ func (s *Service) openLabels(ctx context.Context, t ship.Tenant, c *carrier.Carr
 		page.Before = list[len(list)-1].ID.Raw()
 
 		list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
-			return !isSoldBy(shipment, c) || isHandedOver(shipment, c) || shipment.Order.ShipDate > day
+			return !isSoldBy(shipment, c) || shipment.Order.IsReturn || isHandedOver(shipment, c) || shipment.Order.ShipDate > day
 		})
 		manifested, err := s.Store.ManifestsOf(ctx, t, idsOf(list))
 		if err != nil {
@@ -202,6 +226,8 @@ func whyNot(shipment ship.Shipment, on ship.ManifestID, c *carrier.Carrier) stri
 		return "It has no label."
 	case !isSoldBy(shipment, c):
 		return "Its label was not bought with this carrier account."
+	case shipment.Order.IsReturn:
+		return "It is a return, which the recipient hands over."
 	case shipment.Progress.Status == ship.Delivered:
 		return "It is delivered."
 	}

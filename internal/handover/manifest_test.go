@@ -57,6 +57,30 @@ func TestAManifestHasEverythingThatIsNotHandedOver(t *testing.T) {
 	}
 }
 
+// TestReturnsAreLeftToTheirSenders has a return as the newest label: it is neither
+// closed with the others nor does it make the customer's home the place of the manifest.
+func TestReturnsAreLeftToTheirSenders(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sent := b.buy("usps")
+	back := b.buyChanged(b.tenant, "usps", func(shipment *ship.Shipment) {
+		shipment.Order.IsReturn = true
+		shipment.Order.Origin = shipment.Order.Destination
+	})
+
+	groups, err := b.Waiting(t.Context(), b.tenant)
+	if err != nil || len(groups) != 1 || !slices.Equal(groups[0].Shipments, []ship.ShipmentID{sent.ID}) {
+		t.Errorf("waiting are %+v, %v", groups, err)
+	}
+	closed, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+	if err != nil || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{sent.ID}) || len(closed.Excluded) != 0 {
+		t.Errorf("%+v %v", closed.Manifest, err)
+	}
+	if _, err := b.CloseManifest(t.Context(), b.manifest("usps", back.ID)); ship.CodeOf(err) != "nothing_to_manifest" {
+		t.Errorf("a return that is named: %v", err)
+	}
+}
+
 func TestACarrierWithoutManifestsGetsAHandoverSheet(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -289,6 +313,24 @@ func TestEachDayIsListedAndClosedByItself(t *testing.T) {
 	}
 	if closed, err = b.CloseManifest(t.Context(), b.manifest("fedex")); err != nil || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{after.ID}) {
 		t.Errorf("%v %v", Shipments(closed.Manifest), err)
+	}
+}
+
+// TestTheLastDayIsClosedUnlessOneIsNamed has labels of earlier days, as UTC sees those of
+// an American afternoon in the evening.
+func TestTheLastDayIsClosedUnlessOneIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ago := func(days int) ship.Date { return ship.DateOf(time.Now().AddDate(0, 0, -days)) }
+	older := b.buyOn(b.tenant, "fedex", ago(2))
+	last := b.buyOn(b.tenant, "fedex", ago(1))
+
+	closed, err := b.CloseManifest(t.Context(), b.manifest("fedex"))
+	if err != nil || !slices.Equal(Shipments(closed.Manifest), []ship.ShipmentID{last.ID}) || closed.Order.ShipDate != ago(1) {
+		t.Fatalf("%v of %s, %v", Shipments(closed.Manifest), closed.Order.ShipDate, err)
+	}
+	if len(closed.Excluded) != 1 || closed.Excluded[0].Shipment != older.ID || !strings.Contains(closed.Excluded[0].Reason, string(ago(2))) {
+		t.Errorf("excluded are %+v", closed.Excluded)
 	}
 }
 

@@ -39,7 +39,8 @@ type BookedPickup struct {
 const MaxPickupParcels = 10_000
 
 // BookPickup asks a carrier to collect parcels. There is one pickup of a carrier
-// account, a place and a day: asked for again, it is returned as it is.
+// account, a place and a day, and of each division of the carrier: asked for again, it
+// is returned as it is.
 func (s *Service) BookPickup(ctx context.Context, in PickupInput) (BookedPickup, error) {
 	from, err := s.location(ctx, in.Tenant, in.Location)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Service) BookPickup(ctx context.Context, in PickupInput) (BookedPickup,
 		return BookedPickup{}, err
 	}
 
-	place := sha256.Sum256([]byte(placeOf(order.Address)))
+	place := sha256.Sum256([]byte(placeOf(order.Address) + c.PickupDivision(order.Parcels)))
 	pickup := store.Pickup{
 		ID:         ship.NewPickupID(in.Tenant.Shard(), s.now()),
 		Tenant:     in.Tenant,
@@ -180,6 +181,7 @@ func (s *Service) addShipments(ctx context.Context, in PickupInput, c *carrier.C
 
 	var wrong []ship.FieldError
 	var grams int64
+	isTheirs := false // the address is that of the shipments
 	for i, id := range in.Shipments {
 		shipment, ok := byID[id]
 		pointer := "/shipmentIds/" + strconv.Itoa(i)
@@ -197,9 +199,14 @@ func (s *Service) addShipments(ctx context.Context, in PickupInput, c *carrier.C
 			continue
 		}
 
-		if order.Address == (ship.Address{}) {
+		switch {
+		case order.Address == (ship.Address{}):
 			order.Address = shipment.Order.Origin
 			order.Location = shipment.Order.Location
+			isTheirs = true
+		case isTheirs && placeOf(shipment.Order.Origin) != placeOf(order.Address):
+			wrong = append(wrong, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "leaves from another address than the first shipment: book a pickup at each, or give the address where all of them are"})
+			continue
 		}
 		for _, parcel := range shipment.Order.Parcels {
 			grams += parcel.WeightGrams

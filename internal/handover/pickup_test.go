@@ -165,6 +165,33 @@ func (b *bench) dyingRun(r *run, stopAt int, before bool) {
 	m.Run()
 }
 
+// TestEachDivisionHasAPickup: the drivers of FedEx Express do not take what goes by FedEx
+// Ground.
+func TestEachDivisionHasAPickup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	book := func(service string) BookedPickup {
+		parcel := b.buyChanged(b.tenant, "divided", func(shipment *ship.Shipment) { shipment.Purchase.Service = service })
+		in := b.pickup("divided")
+		in.Parcels = 0
+		in.Shipments = []ship.ShipmentID{parcel.ID}
+		booked, err := b.book(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return booked
+	}
+
+	express := book("express")
+	ground := book("ground")
+	if !ground.IsNew || ground.ID == express.ID {
+		t.Errorf("the second division has pickup %s, new is %t", ground.ID, ground.IsNew)
+	}
+	if again := book("ground"); again.ID != ground.ID {
+		t.Errorf("asked again, it is %s and was %s", again.ID, ground.ID)
+	}
+}
+
 func TestRefusedPickups(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -179,6 +206,10 @@ func TestRefusedPickups(t *testing.T) {
 	s.fail = ship.Errorf(ship.Invalid, "no such street")
 	if _, err := b.book(b.pickup("usps")); ship.CodeOf(err) != "carrier_rejected" {
 		t.Errorf("refused: %v", err)
+	}
+	s.fail = ship.InvalidFields([]ship.FieldError{{Pointer: "/window/closeAt", Code: "invalid", Detail: "must be earlier"}})
+	if _, err := b.book(b.pickup("usps")); len(ship.ErrorOf(err).Fields) != 1 || ship.ErrorOf(err).Fields[0].Pointer != "/closeAt" {
+		t.Errorf("a field is wrong: %+v", ship.ErrorOf(err).Fields)
 	}
 	s.fail = ship.Errorf(ship.Unavailable, "down")
 	if _, err := b.book(b.pickup("usps")); ship.CodeOf(err) != "carrier_unavailable" {
@@ -268,6 +299,15 @@ func TestOnlyOwnShipmentsAreCollected(t *testing.T) {
 	in.Shipments = []ship.ShipmentID{own.ID, foreign.ID, other.ID}
 	if _, err := b.book(in); len(ship.ErrorOf(err).Fields) != 2 {
 		t.Errorf("others' shipments: %v", err)
+	}
+	elsewhere := b.buyChanged(b.tenant, "ups", func(shipment *ship.Shipment) { shipment.Order.Origin.Address1 = "9 Other Rd" })
+	in.Shipments = []ship.ShipmentID{own.ID, elsewhere.ID}
+	if _, err := b.book(in); len(ship.ErrorOf(err).Fields) != 1 || ship.ErrorOf(err).Fields[0].Pointer != "/shipmentIds/1" {
+		t.Errorf("from two places: %v", err)
+	}
+	in.Address = own.Order.Origin
+	if again, err := b.book(in); err != nil || again.ID != booked.ID {
+		t.Errorf("from two places to the one that is given: %v", err)
 	}
 	_, err = b.CloseManifest(t.Context(), b.manifest("usps", foreign.ID))
 	if ship.CodeOf(err) != "nothing_to_manifest" {

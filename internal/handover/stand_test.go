@@ -69,6 +69,16 @@ func (s booker) BookPickup(_ context.Context, r carrier.PickupRequest) (ship.Pic
 	return ship.PickupBooking{Confirmation: number}, s.answer()
 }
 
+// divided has drivers of its own for parcels that go by ground.
+type divided struct{ booker }
+
+func (s divided) PickupDivision(parcels []ship.PickupParcels) string {
+	if parcels[0].Service == "ground" {
+		return "ground"
+	}
+	return ""
+}
+
 func (s booker) CancelPickup(_ context.Context, _ carrier.PickupRequest, b ship.PickupBooking) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,6 +208,7 @@ func newBench(t *testing.T) *bench {
 		add(carrier.Spec{Name: "usps", Title: "USPS", OnePickupPerPlace: true, Manifest: carrier.ListedLabels}, func(s *stand) carrier.Driver { return closer{booker{s}} }),
 		add(carrier.Spec{Name: "fedex", Title: "FedEx", Manifest: carrier.AllOfTheDay}, func(s *stand) carrier.Driver { return dayCloser{s} }),
 		add(carrier.Spec{Name: "dhl_express", Title: "DHL Express"}, func(s *stand) carrier.Driver { return booker{s} }),
+		add(carrier.Spec{Name: "divided", Title: "Divided"}, func(s *stand) carrier.Driver { return divided{booker{s}} }),
 	}
 	b.Service = New(Config{
 		Store:    storetest.Open(t),
@@ -224,11 +235,18 @@ func (b *bench) buyFor(tenant ship.Tenant, name string) ship.Shipment {
 // buyOn buys a label with a ship date.
 func (b *bench) buyOn(tenant ship.Tenant, name string, day ship.Date) ship.Shipment {
 	b.t.Helper()
+	return b.buyChanged(tenant, name, func(shipment *ship.Shipment) { shipment.Order.ShipDate = day })
+}
+
+// buyChanged buys a label for an order that differs from the usual one.
+func (b *bench) buyChanged(tenant ship.Tenant, name string, change func(*ship.Shipment)) ship.Shipment {
+	b.t.Helper()
 	b.made++
 	shipment := storetest.Shipment(tenant, "order-"+strconv.Itoa(b.made))
 	shipment.Purchase.Carrier = name
-	shipment.Order.ShipDate = day
+	shipment.Order.ShipDate = ship.DateOf(time.Now())
 	shipment.Order.Origin = ship.DefaultOrigin(tenant, b.account)
+	change(&shipment)
 	bought := storetest.Bought(shipment, strings.ToUpper(name)+strconv.Itoa(b.made))
 	if _, err := b.Store.Create(b.t.Context(), bought); err != nil {
 		b.t.Fatal(err)

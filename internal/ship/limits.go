@@ -16,6 +16,12 @@ type SpendingLimits struct {
 	Countries []string
 }
 
+// IsLimited reports whether there is any limit.
+func (l SpendingLimits) IsLimited() bool {
+	none := Money{}
+	return l.Daily != none || l.PerPurchase != none || l.ApprovalAbove != none || len(l.Countries) > 0
+}
+
 // AllowsCountry reports whether a parcel may be sent there.
 func (l SpendingLimits) AllowsCountry(code string) bool {
 	return len(l.Countries) == 0 || slices.Contains(l.Countries, code)

@@ -101,14 +101,17 @@ func (s *Service) Answered(ctx context.Context, in BuyInput) {
 }
 
 // recallOr answers from the idempotency key's memory, if it has one, instead
-// of with err: a price or a carrier that has changed since must not change the
-// answer of a purchase that was made.
+// of with err: a price, a carrier or a ship date that was valid then must not
+// change the answer of a purchase that was made.
 func (s *Service) recallOr(ctx context.Context, in BuyInput, err error) (Bought, error) {
-	if in.IdempotencyKey == "" || ship.CodeOf(err) == "validation_failed" {
+	if in.IdempotencyKey == "" {
 		return Bought{}, err
 	}
+
 	b, recalled := s.recall(ctx, in)
-	if ship.KindOf(recalled) == ship.NotFound {
+	isUnused := ship.KindOf(recalled) == ship.NotFound
+	isOther := ship.CodeOf(recalled) == "idempotency_key_reused"
+	if isUnused || isOther && ship.CodeOf(err) == "validation_failed" {
 		return Bought{}, err
 	}
 	return b, recalled

@@ -51,6 +51,34 @@ func TestALivePurchaseWithoutAKeyIsJoinedByItsRetryUntilItsAnswerArrived(t *test
 	}
 }
 
+// TestAKeyAnswersAfterItsShipDateHasPassed repeats a purchase days later, and sends
+// another wrong order under its key.
+func TestAKeyAnswersAfterItsShipDateHasPassed(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	first, err := b.Buy(t.Context(), b.order(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	late := b.order(1)
+	late.Order.ShipDate = ship.DateOf(time.Now().AddDate(0, 0, -3))
+	again, err := b.Buy(t.Context(), late)
+	if err != nil || again.Shipment.ID != first.Shipment.ID || !again.Replayed {
+		t.Errorf("days later it is %s, replayed %t, %v; it was %s", again.Shipment.ID, again.Replayed, err, first.Shipment.ID)
+	}
+
+	other := b.order(2)
+	other.Order.ShipDate = late.Order.ShipDate
+	other.IdempotencyKey = late.IdempotencyKey
+	if _, err := b.Buy(t.Context(), other); ship.CodeOf(err) != "validation_failed" {
+		t.Errorf("another order under the key: %v", err)
+	}
+	if _, err := b.Buy(t.Context(), keyed(other, "unused")); ship.CodeOf(err) != "validation_failed" {
+		t.Errorf("a key that was not used: %v", err)
+	}
+}
+
 // TestAfterARestoreAKeyFindsWhatItBought forgets purchases as a restore would,
 // and buys them again under their keys.
 func TestAfterARestoreAKeyFindsWhatItBought(t *testing.T) {

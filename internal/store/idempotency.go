@@ -107,6 +107,19 @@ func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
 	return nil
 }
 
+const sqlUnlockKey = `
+UPDATE idempotency_keys SET locked_until = now()
+WHERE account_id = @account AND livemode = @livemode AND key = @key
+  AND response_status IS NULL AND shipment_id IS NULL`
+
+// UnlockKey lets the same request run again under its key, and no other.
+func (s *Store) UnlockKey(ctx context.Context, t ship.Tenant, key string) error {
+	if _, err := s.exec(ctx, t, sqlUnlockKey, tenantArgs(t, nil, pgx.NamedArgs{"key": key})); err != nil {
+		return fmt.Errorf("unlock an idempotency key: %w", err)
+	}
+	return nil
+}
+
 // How long keys are remembered: those of purchases and batches, and all others.
 const (
 	purchaseMemory = 400 * 24 * time.Hour

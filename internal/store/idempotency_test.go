@@ -84,6 +84,22 @@ func TestAKeyRepeatsTheFirstAnswerOrIsFree(t *testing.T) {
 	}
 }
 
+func TestAnUnlockedKeyIsForTheSameRequestOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 2 {
+		if ok, err := f.TakeKey(t.Context(), f.tenant, "k", [32]byte{1}, time.Minute); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if err := f.UnlockKey(t.Context(), f.tenant, "k"); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := f.TakeKey(t.Context(), f.tenant, "k", [32]byte{2}, time.Minute); ok || err != nil {
+			t.Errorf("another request took it: %t, %v", ok, err)
+		}
+	}
+}
+
 func TestAPurchasesKeyIsNeverFreed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -283,6 +283,27 @@ func TestAParcelThatIsGoneIsNotAskedAbout(t *testing.T) {
 	}
 }
 
+// TestATrackerThatWasCutOffIsPolledOnceItIsAskedForAgain has the process die between
+// writing the tracker down and beginning to poll.
+func TestATrackerThatWasCutOffIsPolledOnceItIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := newPollBench(t, "fedex")
+	s := b.copy(100, time.Hour)
+	const number = "794699999999"
+	b.asked.numbers[number] = 0
+	if _, _, err := b.store.Follow(t.Context(), b.tenant, "", ship.NewTrackerID(b.tenant.Shard(), time.Now()), number, "fedex"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, isNew, err := s.Follow(t.Context(), b.tenant, "", number, "fedex"); err != nil || isNew {
+			t.Fatalf("new is %t, %v", isNew, err)
+		}
+	}
+	if n, err := s.Poll(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d are asked about, %v", n, err)
+	}
+}
+
 func TestAParcelThatVanishesBetweenItsClaimAndTheQuestionCostsNothing(t *testing.T) {
 	t.Parallel()
 	b := newPollBench(t, "fedex")

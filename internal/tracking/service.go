@@ -202,14 +202,19 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 	if err != nil {
 		return Tracked{}, false, err
 	}
-	if isNew && connection != "" {
+
+	// A tracker whose first request was cut off here, or that is older than the
+	// carrier account, is polled from now on.
+	trackingState, scans, err := s.store.TrackingState(ctx, t, id.Raw())
+	if err != nil {
+		return Tracked{}, false, err
+	}
+	if connection != "" && trackingState.Progress.Status != ship.Delivered {
 		if err := s.store.Watch(ctx, ship.Subject{Tenant: t, ID: id.Raw()}, connection, time.Now()); err != nil {
 			return Tracked{}, false, err
 		}
 	}
-
-	trackingState, scans, err := s.store.TrackingState(ctx, t, id.Raw())
-	return trackedOf(trackingState, scans), isNew, err
+	return trackedOf(trackingState, scans), isNew, nil
 }
 
 // connectionFor returns the tenant's account over which a carrier can be asked;

@@ -186,6 +186,14 @@ func companyOf(parcels []ship.PickupParcels, bad *problems) string {
 	return ""
 }
 
+// PickupDivision implements carrier.PickupDivider: FedEx Ground has drivers of its own.
+func (d *driver) PickupDivision(parcels []ship.PickupParcels) string {
+	if company := companyOf(parcels, &problems{}); company != fedexExpress {
+		return company
+	}
+	return ""
+}
+
 // company returns which company of FedEx carries the service.
 func (s service) company() string {
 	switch s.kind {

@@ -34,9 +34,9 @@ type draft struct {
 // usedOptions are the options of EasyPost that are carried out. Others are kept and
 // shown, and a message says that they are not used.
 var usedOptions = []string{
-	"label_format", "label_size", "label_date", "delivery_confirmation", "saturday_delivery", "invoice_number",
-	"print_custom_1", "incoterm", "payment", "hold_for_pickup", "currency", "date_advance", "alcohol", "dry_ice",
-	"dry_ice_weight", "cod_amount", "cod_method", "carbon_neutral", "declared_value", "third_party_account",
+	"label_format", "label_date", "delivery_confirmation", "saturday_delivery", "invoice_number",
+	"print_custom_1", "incoterm", "payment", "hold_for_pickup", "currency", "alcohol", "dry_ice",
+	"dry_ice_weight", "cod_amount", "cod_method", "carbon_neutral", "declared_value",
 }
 
 // order is the shipment as the services take it.

@@ -103,8 +103,9 @@ func (s *server) quote(ctx context.Context, in *request, d *draft, id, reference
 
 	d.Rates = []draftRate{}
 	d.Messages = []messageObject{}
-	for name := range d.Options {
-		if !slices.Contains(usedOptions, name) {
+	for name, value := range d.Options {
+		isDefault := name == "date_advance" && fmt.Sprint(value) == "0"
+		if !slices.Contains(usedOptions, name) && !isDefault {
 			d.Messages = append(d.Messages, messageObject{Type: "option_not_used", Message: "The option " + name + " is kept but not used."})
 		}
 	}
