@@ -1,9 +1,12 @@
 package royalmail_test
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -66,13 +69,88 @@ func TestALostManifestIsClosedAgain(t *testing.T) {
 	if err != nil || !again.Existed {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	closed := 0
+	if closed := closedManifests(server); closed != 1 {
+		t.Errorf("%d manifests in the ledger, want 1", closed)
+	}
+}
+
+// closedManifests counts the manifests that the emulator closed.
+func closedManifests(server *emulator.Server) (closed int) {
 	for _, entry := range server.Ledger.Entries() {
 		if entry.Kind == emulator.ManifestClosed {
 			closed++
 		}
 	}
-	if closed != 1 {
-		t.Errorf("%d manifests in the ledger, want 1", closed)
+	return closed
+}
+
+// TestAManifestThatFailsIsRetriedOnce has a manifest that fails after it got its
+// number. Parcels on such a manifest must not be handed over.
+func TestAManifestThatFailsIsRetriedOnce(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, account, lost string
+		closes              bool
+		words               string
+	}{
+		{"the retry closes it", "failed_manifest", "", true, ""},
+		{"the answer to the retry is lost", "failed_manifest", "after", true, ""},
+		{"the retry is lost", "failed_manifest", "before", false, "Failed"},
+		{"the retry fails too", "broken_manifest", "", false, "Failed"},
+		{"the retry is declined", "declined_retry", "", false, "The posting location is closed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server := newStandIn(t, emulator.Faults{Account: tc.account})
+			via := &lossyRetries{Doer: checked(newContract(t), carriertest.Server(t, server)), lost: tc.lost}
+			opened := openVia(t, via)
+			if _, err := opened.Buy(t.Context(), domesticOrder()); err != nil {
+				t.Fatal(err)
+			}
+
+			closing, err := opened.CloseManifest(t.Context(), ship.ManifestOrder{})
+			if via.retries != 1 {
+				t.Errorf("%d retries, want 1", via.retries)
+			}
+			if tc.closes {
+				if err != nil || closing.Number == "" || len(closing.Documents) != 1 || closedManifests(server) != 1 {
+					t.Errorf("closed as %q with %d documents, %v", closing.Number, len(closing.Documents), err)
+				}
+				return
+			}
+			// An uncertain manifest would be closed again, and "nothing left" would
+			// count as closed.
+			if ship.KindOf(err) != ship.Invalid || !strings.Contains(ship.ErrorOf(err).Refusal.Message, tc.words) {
+				t.Errorf("err = %v, %+v", err, ship.ErrorOf(err).Refusal)
+			}
+			if closedManifests(server) != 0 {
+				t.Error("a manifest was closed")
+			}
+		})
 	}
+}
+
+// lossyRetries counts retries of manifests, and loses them before or after they
+// arrive.
+type lossyRetries struct {
+	carrier.Doer
+	lost    string
+	retries int
+}
+
+// Do is carrier.Doer.
+func (l *lossyRetries) Do(r *http.Request) (*http.Response, error) {
+	if !strings.Contains(r.URL.Path, "/manifests/retry/") {
+		return l.Doer.Do(r)
+	}
+	l.retries++
+	if l.lost == "before" {
+		return nil, io.ErrUnexpectedEOF
+	}
+	response, err := l.Doer.Do(r)
+	if l.lost == "after" && err == nil {
+		response.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return response, err
 }

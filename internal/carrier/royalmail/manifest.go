@@ -3,6 +3,7 @@ package royalmail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,40 +32,106 @@ func (d driver) CloseManifest(ctx context.Context, _ ship.ManifestOrder) (ship.M
 		return ship.ManifestClosing{}, uncertain("Royal Mail did not confirm whether the manifest was closed")
 	}
 
-	closing := ship.ManifestClosing{Number: strconv.FormatInt(answer.Number, 10)}
-	form := answer.Document
-	if len(form) == 0 {
-		form = d.awaitForm(ctx, closing.Number)
+	if len(answer.Document) == 0 {
+		answer, err = d.awaitManifest(ctx, answer)
+		if err != nil {
+			return ship.ManifestClosing{}, err
+		}
 	}
-	if carrierkit.IsWholePDF(form) {
-		closing.Documents = []ship.Document{{Type: "manifest", Format: "pdf", Data: form}}
+
+	closing := ship.ManifestClosing{Number: strconv.FormatInt(answer.Number, 10)}
+	if carrierkit.IsWholePDF(answer.Document) {
+		closing.Documents = []ship.Document{{Type: "manifest", Format: "pdf", Data: answer.Document}}
 	}
 	return closing, nil
+}
+
+// The states of a manifest.
+const (
+	manifestCompleted = "Completed"
+	manifestFailed    = "Failed"
+)
+
+// awaitManifest waits for the form of a manifest that has a number. One that
+// Royal Mail could not process is retried once.
+func (d driver) awaitManifest(ctx context.Context, created manifestAnswer) (manifestAnswer, error) {
+	shown := d.awaitForm(ctx, created)
+	if shown.Status != manifestFailed {
+		return shown, nil
+	}
+
+	call := d.call(http.MethodPost, "/manifests/retry/"+strconv.FormatInt(created.Number, 10))
+	call.Effect = true
+	var retried manifestAnswer
+	err := call.Do(ctx, d.via, &retried)
+	switch {
+	case err != nil && ship.KindOf(err) != ship.Uncertain:
+		return manifestAnswer{}, manifestNotClosed(created.Number, ship.ErrorOf(err).Refusal)
+
+	case err != nil || retried.Number == 0:
+		// Only Royal Mail's word that it is complete makes up for the lost answer.
+		shown = d.awaitForm(ctx, created)
+		if shown.Status != manifestCompleted {
+			return manifestAnswer{}, manifestNotClosed(created.Number, ship.Refusal{})
+		}
+		return shown, nil
+
+	case len(retried.Document) > 0:
+		return retried, nil
+	}
+
+	shown = d.awaitForm(ctx, retried)
+	if shown.Status == manifestFailed {
+		return manifestAnswer{}, manifestNotClosed(retried.Number, ship.Refusal{})
+	}
+	return shown, nil
+}
+
+// manifestNotClosed is the error of a manifest that Royal Mail reported as failed
+// and that a retry did not help.
+//
+// It is a refusal and not uncertain, even if the answer to the retry was lost: an
+// uncertain manifest is closed again, and Royal Mail may then say that nothing is
+// left because the labels are on the failed one. That would count as closed.
+func manifestNotClosed(number int64, refusal ship.Refusal) error {
+	if refusal == (ship.Refusal{}) {
+		refusal = ship.Refusal{Code: manifestFailed, Message: "the status of the manifest is " + manifestFailed}
+	}
+	return &ship.Error{
+		Kind: ship.Invalid,
+		Message: fmt.Sprintf("Royal Mail could not process manifest %d, and a retry did not complete it; look at it in Click & Drop before you close another",
+			number),
+		Refusal: refusal,
+	}
 }
 
 // formWaits are how long to wait before each look for a form that was not ready
 // with its number.
 var formWaits = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
-// awaitForm asks for the form of a manifest that is closed. What goes wrong here
+// awaitForm returns a manifest as Royal Mail shows it once it has its form or has
+// failed; as it was created if neither is known in time. A form that is missing
 // does not matter: the hand-over sheet is printed instead.
-func (d driver) awaitForm(ctx context.Context, number string) []byte {
+func (d driver) awaitForm(ctx context.Context, created manifestAnswer) manifestAnswer {
+	last := created
 	for _, wait := range formWaits {
 		select {
 		case <-ctx.Done():
-			return nil
+			return last
 		case <-time.After(wait):
 		}
 
-		var answer manifestAnswer
-		if d.call(http.MethodGet, "/manifests/"+number).Do(ctx, d.via, &answer) != nil {
+		var shown manifestAnswer
+		err := d.call(http.MethodGet, "/manifests/"+strconv.FormatInt(created.Number, 10)).Do(ctx, d.via, &shown)
+		if err != nil || shown.Number != created.Number {
 			continue
 		}
-		if len(answer.Document) > 0 || answer.Status == "Failed" {
-			return answer.Document
+		last = shown
+		if len(shown.Document) > 0 || shown.Status == manifestFailed {
+			return last
 		}
 	}
-	return nil
+	return last
 }
 
 // saysNothingLeft recognizes a refusal because no label is left for a manifest.

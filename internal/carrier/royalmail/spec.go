@@ -69,6 +69,7 @@ var Spec = carrier.Spec{
 		"Parcels must be on a manifest before they are handed over. A manifest covers all labels of the account that are not on one, including those that were bought elsewhere.",
 		"A manifest whose response is lost is closed again: if Royal Mail says that nothing is left, it was closed, and the hand-over sheet is printed instead of Royal Mail's form.",
 		"If Royal Mail creates the form of a manifest later than its number, it is fetched for a few seconds. After that the hand-over sheet is printed, and the form is in Click & Drop.",
+		"A manifest that Royal Mail reports as failed is retried once. If that does not help, it is rejected and its labels count as being on no manifest: look at it in Click & Drop before you close another.",
 		"Pickups and returns cannot be booked over the API. Use Click & Drop, or the Tracked Returns portal.",
 		"Duties cannot be prepaid: the delivered-duty-paid services need an amount that Royal Mail does not estimate.",
 		"Numbers of the sender for customs (EORI, VAT) are settings of Click & Drop. The IOSS number and those of the recipient and the importer are sent.",

@@ -31,7 +31,7 @@ func (s *standIn) closeManifest(w http.ResponseWriter, r *http.Request) {
 
 	status := http.StatusCreated
 	body := manifestBody(closed)
-	if s.Faults().Account == lateManifest {
+	if s.Faults().Account == lateManifest || s.failsManifests() {
 		status = http.StatusAccepted
 	} else {
 		body["documentPdf"] = formOf(closed)
@@ -39,8 +39,17 @@ func (s *standIn) closeManifest(w http.ResponseWriter, r *http.Request) {
 	s.AnswerDay(w, r, emulator.Answer{Status: status, ContentType: "application/json", Body: encode(body)})
 }
 
+// failsManifests reports whether a manifest gets its number and then fails.
+func (s *standIn) failsManifests() bool {
+	switch s.Faults().Account {
+	case failedManifest, brokenManifest, declinedRetry:
+		return true
+	}
+	return false
+}
+
 // closeOpen closes all orders that are open. Of two manifests at once, one gets
-// everything, and the other is empty.
+// everything, and the other is empty. A manifest that fails is not in the ledger.
 func (s *standIn) closeOpen() (emulator.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,11 +57,48 @@ func (s *standIn) closeOpen() (emulator.Entry, error) {
 	if len(open) == 0 {
 		return emulator.Entry{}, nil
 	}
-	return s.Ledger.Append(emulator.Entry{
+	manifest := emulator.Entry{
 		Kind:   emulator.ManifestClosed,
 		Number: strconv.Itoa(100000 + s.Ledger.Next()),
 		Pieces: open,
-	})
+	}
+	if s.failsManifests() {
+		s.failed[manifest.Number] = open
+		return manifest, nil
+	}
+	return s.Ledger.Append(manifest)
+}
+
+// retryManifest closes a manifest that failed.
+func (s *standIn) retryManifest(w http.ResponseWriter, r *http.Request) {
+	number := r.PathValue("number")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pieces, ok := s.failed[number]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+
+	manifest := emulator.Entry{Kind: emulator.ManifestClosed, Number: number, Pieces: pieces}
+	switch s.Faults().Account {
+	case brokenManifest:
+		reply(w, http.StatusAccepted, manifestBody(manifest))
+		return
+	case declinedRetry:
+		refuseManifest(w, "ManifestFailed", "The posting location is closed")
+		return
+	}
+
+	closed, err := s.Ledger.Append(manifest)
+	if err != nil {
+		s.Fail(w, http.StatusInternalServerError)
+		return
+	}
+	delete(s.failed, number)
+	body := manifestBody(closed)
+	body["documentPdf"] = formOf(closed)
+	s.AnswerDay(w, r, emulator.Answer{Status: http.StatusCreated, ContentType: "application/json", Body: encode(body)})
 }
 
 func refuseManifest(w http.ResponseWriter, code, description string) {
@@ -64,7 +110,8 @@ func manifestBody(closed emulator.Entry) object {
 	return object{"manifestNumber": number}
 }
 
-// openOrders returns the tracking numbers that can be manifested.
+// openOrders returns the tracking numbers that can be manifested. The caller holds
+// the lock.
 func (s *standIn) openOrders() []string {
 	var open []string
 	entries := s.Ledger.Entries()
@@ -80,6 +127,9 @@ func (s *standIn) openOrders() []string {
 		case emulator.ManifestClosed:
 			open = slices.DeleteFunc(open, func(number string) bool { return slices.Contains(entry.Pieces, number) })
 		}
+	}
+	for _, pieces := range s.failed {
+		open = slices.DeleteFunc(open, func(number string) bool { return slices.Contains(pieces, number) })
 	}
 	return open
 }
@@ -99,6 +149,16 @@ func (s *standIn) manifestOf(sale emulator.Entry) (emulator.Entry, bool) {
 func (s *standIn) showManifest(w http.ResponseWriter, r *http.Request) {
 	const looksNeeded = 3
 	number := r.PathValue("number")
+	s.mu.Lock()
+	pieces, hasFailed := s.failed[number]
+	s.mu.Unlock()
+	if hasFailed {
+		body := manifestBody(emulator.Entry{Number: number, Pieces: pieces})
+		body["status"] = "Failed"
+		reply(w, http.StatusOK, body)
+		return
+	}
+
 	entries := s.Ledger.Entries()
 	i := slices.IndexFunc(entries, func(e emulator.Entry) bool { return e.Kind == emulator.ManifestClosed && e.Number == number })
 	if i < 0 {

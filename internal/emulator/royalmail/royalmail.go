@@ -9,8 +9,10 @@
 //
 // The fault "account" knows: "no_oba" (orders are imported and never printed),
 // "late_label" (an order is created without its label, which is printed when it is
-// asked for again) and "late_manifest" (the form of a manifest is ready at the
-// third look).
+// asked for again), "late_manifest" (the form of a manifest is ready at the third
+// look), "failed_manifest" (a manifest fails after it got its number, and a retry
+// closes it), "broken_manifest" (the retry fails too) and "declined_retry" (the
+// retry is declined). The orders of a failed manifest stay on it.
 package royalmail
 
 import (
@@ -34,19 +36,24 @@ const (
 	noOBA        = "no_oba"
 	lateLabel    = "late_label"
 	lateManifest = "late_manifest"
+
+	failedManifest = "failed_manifest"
+	brokenManifest = "broken_manifest"
+	declinedRetry  = "declined_retry"
 )
 
 // standIn is the emulated carrier.
 type standIn struct {
 	*emulator.Server
 
-	mu    sync.Mutex
-	looks map[string]int // how often the form of each manifest was asked for
+	mu     sync.Mutex
+	looks  map[string]int      // how often the form of each manifest was asked for
+	failed map[string][]string // the tracking numbers on each manifest that failed
 }
 
 // New returns an emulator that records its sales in l.
 func New(l *emulator.Ledger) *emulator.Server {
-	s := &standIn{Server: emulator.New("royal_mail", l), looks: map[string]int{}}
+	s := &standIn{Server: emulator.New("royal_mail", l), looks: map[string]int{}, failed: map[string][]string{}}
 	s.Failure = failure
 
 	const orders, manifests = "/api/v1/orders", "/api/v1/manifests"
@@ -57,6 +64,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.route("GET "+orders+"/{ids}/label", s.printLabel)
 	s.route("POST "+manifests, s.closeManifest)
 	s.route("GET "+manifests+"/{number}", s.showManifest)
+	s.route("POST "+manifests+"/retry/{number}", s.retryManifest)
 
 	const pieces = "/mailpieces/v2"
 	s.trackingRoute("GET "+pieces+"/{number}/events", s.showEvents)
