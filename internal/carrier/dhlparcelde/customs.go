@@ -48,7 +48,7 @@ func (c *checker) customs(order ship.Order, chosen service) *customsDetails {
 		}
 	}
 
-	weights := itemWeights(order)
+	weights := carrierkit.ItemWeights(order)
 	for i, item := range given.Items {
 		pointer := fmt.Sprintf("/customs/items/%d", i)
 		declared.Items = append(declared.Items, c.item(pointer, item, weights[i], given.Items[0].Value.Currency))
@@ -85,30 +85,6 @@ func (c *checker) item(pointer string, item ship.CustomsItem, weight int64, curr
 		Value:       amount{Currency: item.Value.Currency, Value: json.Number(item.Value.Amount())},
 		Weight:      grams(weight),
 	}
-}
-
-// itemWeights returns the weights of one piece of each item, in grams. Items
-// without a weight share what the others leave of the parcel.
-func itemWeights(order ship.Order) []int64 {
-	var left, unknown int64
-	for _, parcel := range order.Parcels {
-		left += parcel.WeightGrams
-	}
-	for _, item := range order.Customs.Items {
-		left -= item.WeightGrams * int64(item.Quantity)
-		if item.WeightGrams == 0 {
-			unknown += int64(item.Quantity)
-		}
-	}
-
-	list := make([]int64, len(order.Customs.Items))
-	for i, item := range order.Customs.Items {
-		list[i] = item.WeightGrams
-		if item.WeightGrams == 0 {
-			list[i] = max(left/max(unknown, 1), 1)
-		}
-	}
-	return list
 }
 
 // fitting returns the value, or nothing if it is too long.

@@ -44,6 +44,10 @@ func orders() map[string]carrier.BuyOrder {
 		r.Service = "special_delivery_1pm_1000"
 		r.Order.Options.InsuredValue = ship.Money{Minor: 90000, Currency: "GBP"}
 	})
+	add("items without a weight", foreignOrder(), func(r *carrier.BuyOrder) {
+		r.Order.Customs.Items[0].WeightGrams = 0
+		r.Order.Customs.Items[1].WeightGrams = 0
+	})
 	add("declared at home", domesticOrder(), func(r *carrier.BuyOrder) {
 		r.Order.Customs = foreignOrder().Order.Customs
 		r.Order.Destination.Zip = "BT1 5GS"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -49,7 +50,9 @@ func (c *checker) declare(order ship.Order, sent *orderRequest, isRequired bool)
 
 	total := ship.Money{Currency: customs.Items[0].Value.Currency}
 	lines := make([]productItem, len(customs.Items))
+	weights := carrierkit.ItemWeights(order)
 	for i, item := range customs.Items {
+		item.WeightGrams = weights[i] // Royal Mail refuses items without one
 		lines[i] = c.item(fmt.Sprintf("/customs/items/%d", i), item, category, &total)
 	}
 	sent.Packages[0].Contents = lines

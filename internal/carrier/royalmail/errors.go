@@ -186,6 +186,8 @@ func pointerOf(name string, order ship.Order) string {
 	name = strings.ToLower(name)
 	parcel := carrierkit.ParcelPointer(order, 0)
 	switch {
+	case strings.HasSuffix(name, "unitweightingrams"):
+		return "/customs/items"
 	case strings.HasSuffix(name, "weightingrams"):
 		return parcel + "/weight"
 	case strings.HasSuffix(name, "packageformatidentifier"):

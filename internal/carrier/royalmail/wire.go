@@ -57,7 +57,7 @@ type (
 		Name                string      `json:"name"`
 		Quantity            int         `json:"quantity"`
 		UnitValue           json.Number `json:"unitValue"`
-		UnitWeightInGrams   int64       `json:"unitWeightInGrams,omitempty"`
+		UnitWeightInGrams   int64       `json:"unitWeightInGrams"`
 		CustomsDescription  string      `json:"customsDescription"`
 		ExtendedDescription string      `json:"extendedCustomsDescription,omitempty"`
 		CustomsCode         string      `json:"customsCode,omitempty"`

@@ -49,12 +49,14 @@ type (
 		WeightInGrams int    `json:"weightInGrams"`
 		Format        string `json:"packageFormatIdentifier"`
 		Contents      []struct {
-			Name         string `json:"name"`
-			Quantity     int    `json:"quantity"`
-			CustomsCode  string `json:"customsCode"`
-			Description  string `json:"customsDescription"`
-			Declared     string `json:"customsDeclarationCategory"`
-			OriginNation string `json:"originCountryCode"`
+			Name         string   `json:"name"`
+			Quantity     int      `json:"quantity"`
+			UnitValue    *float64 `json:"unitValue"`
+			UnitWeight   *int     `json:"unitWeightInGrams"`
+			CustomsCode  string   `json:"customsCode"`
+			Description  string   `json:"customsDescription"`
+			Declared     string   `json:"customsDeclarationCategory"`
+			OriginNation string   `json:"originCountryCode"`
 		} `json:"contents"`
 	}
 )
@@ -106,6 +108,12 @@ func (o *order) check() *problem {
 	case !slices.Contains(formats, packed.Format):
 		return &problem{11, "Package format identifier is not valid", "Packages[0].PackageFormatIdentifier"}
 	}
+	for i, line := range packed.Contents {
+		// The least of a product without a SKU.
+		if line.Quantity < 1 || line.UnitValue == nil || line.UnitWeight == nil {
+			return &problem{12, "Quantity, unit value and unit weight are required", fmt.Sprintf("Packages[0].Contents[%d].UnitWeightInGrams", i)}
+		}
+	}
 	return o.checkService()
 }
 
@@ -126,7 +134,7 @@ func (o *order) checkService() *problem {
 		return &problem{22, "Contents are required for international orders", "Packages[0].Contents"}
 	}
 	for i, line := range o.Packages[0].Contents {
-		if line.Quantity < 1 || line.Description == "" || len(line.Description) > 50 {
+		if line.Description == "" || len(line.Description) > 50 {
 			return &problem{23, "Customs description is not valid", fmt.Sprintf("Packages[0].Contents[%d].CustomsDescription", i)}
 		}
 	}
