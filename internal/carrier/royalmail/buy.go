@@ -30,7 +30,7 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 		return ship.Sale{}, explainFailed(answer.FailedOrders[0].Errors, request.Order)
 	}
 
-	sold, err := answer.sale(request.Reference)
+	sold, err := d.soldOrder(ctx, answer, request.Reference)
 	if err != nil {
 		return ship.Sale{}, err
 	}
@@ -38,21 +38,18 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 	return sold, nil
 }
 
-// sale returns what was sold under the reference. An order without its label is
-// uncertain: it exists, and a look-up asks for the label again.
-func (a createAnswer) sale(reference string) (ship.Sale, error) {
-	if len(a.CreatedOrders) != 1 {
+// soldOrder returns what was sold under the reference.
+func (d driver) soldOrder(ctx context.Context, answer createAnswer, reference string) (ship.Sale, error) {
+	if len(answer.CreatedOrders) != 1 {
 		return ship.Sale{}, uncertain("Royal Mail did not confirm whether the order was created")
 	}
 
-	created := a.CreatedOrders[0]
+	created := answer.CreatedOrders[0]
 	switch {
 	case created.OrderReference != reference:
 		return ship.Sale{}, uncertain("Royal Mail answered about another order")
 	case len(created.LabelErrors) > 0 && len(created.Label) == 0:
-		failed := uncertain("Royal Mail created the order without its label")
-		failed.Refusal = ship.Refusal{Code: created.LabelErrors[0].Code, Message: created.LabelErrors[0].Message}
-		return ship.Sale{}, failed
+		return d.printOrDelete(ctx, created)
 	case !carrierkit.IsWholePDF(created.Label):
 		return ship.Sale{}, uncertain("Royal Mail sent a label that is not complete")
 	}
@@ -60,6 +57,39 @@ func (a createAnswer) sale(reference string) (ship.Sale, error) {
 	sold := created.sale()
 	sold.Label = ship.Label{Format: "pdf", Data: created.Label}
 	return sold, nil
+}
+
+// printOrDelete asks once more for the label of an order that was created without
+// it. If Royal Mail declines, the order is deleted: nobody could post it, and no
+// look-up would ever find it complete. Whatever is not certain is left to a
+// look-up.
+func (d driver) printOrDelete(ctx context.Context, created createdOrder) (ship.Sale, error) {
+	failed := uncertain("Royal Mail created the order without its label")
+	failed.Refusal = created.LabelErrors[0].refusal()
+	sold := created.sale()
+	if sold.CarrierRef == "" {
+		return ship.Sale{}, failed
+	}
+
+	var file carrierkit.File
+	err := d.labelCall(sold.CarrierRef).Do(ctx, d.via, &file)
+	switch {
+	case err == nil && carrierkit.IsWholePDF(file.Data):
+		sold.Label = ship.Label{Format: "pdf", Data: file.Data}
+		return sold, nil
+	case !isDeclined(err):
+		return ship.Sale{}, failed
+	}
+
+	deleted, err := d.deleteOrder(ctx, sold.CarrierRef)
+	if err != nil || !deleted.has(sold.CarrierRef) {
+		return ship.Sale{}, failed
+	}
+	return ship.Sale{}, &ship.Error{
+		Kind:    ship.Invalid,
+		Message: "Royal Mail could not create the label, and the order was deleted",
+		Refusal: failed.Refusal,
+	}
 }
 
 // sale returns the numbers of an order.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -160,23 +161,71 @@ func TestOrdersThatCannotWorkAreNotSent(t *testing.T) {
 	}
 }
 
-// TestAnOrderWithoutItsLabelIsFoundWithIt is a purchase whose label was not ready
-// in the answer.
-func TestAnOrderWithoutItsLabelIsFoundWithIt(t *testing.T) {
+// TestALabelThatIsMissingFromTheAnswerIsFetched is a purchase whose label was not
+// ready in the answer. If it cannot be fetched at once, a look-up finds it.
+func TestALabelThatIsMissingFromTheAnswerIsFetched(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t, emulator.Faults{Account: "late_label"})
-	opened := openVia(t, checked(newContract(t), carriertest.Server(t, server)))
+	via := checked(newContract(t), carriertest.Server(t, server))
+	bought, err := openVia(t, via).Buy(t.Context(), domesticOrder())
+	if err != nil || len(bought.Label.Data) == 0 {
+		t.Errorf("bought with a label of %d bytes, %v", len(bought.Label.Data), err)
+	}
 
-	if _, err := opened.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Uncertain {
+	second := domesticOrder()
+	second.Reference = "S9999999999ABCDEFGHJKMNPQR"
+	if _, err := openVia(t, failing{via, "GET", "/label", http.StatusServiceUnavailable}).Buy(t.Context(), second); ship.KindOf(err) != ship.Uncertain {
 		t.Errorf("bought without a label: %v", err)
 	}
-	found, err := opened.Find(t.Context(), domesticOrder())
+	found, err := openVia(t, via).Find(t.Context(), second)
 	if err != nil || len(found.Label.Data) == 0 {
 		t.Errorf("found with a label of %d bytes, %v", len(found.Label.Data), err)
 	}
-	if sold := server.Ledger.Entries(); len(sold) != 1 {
-		t.Errorf("%d entries in the ledger, want 1", len(sold))
+	if sold := server.Ledger.Entries(); len(sold) != 2 {
+		t.Errorf("%d entries in the ledger, want 2", len(sold))
 	}
+}
+
+// TestAnOrderWhoseLabelCannotBePrintedIsDeleted would otherwise stay uncertain, and
+// its order in Click & Drop.
+func TestAnOrderWhoseLabelCannotBePrintedIsDeleted(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		faults emulator.Faults
+		want   ship.Kind
+		words  string
+	}{
+		{"never printed", emulator.Faults{Account: "no_label"}, ship.Invalid, "The label could not be generated"},
+		{"not an OBA", emulator.Faults{Account: "no_oba"}, ship.Invalid, "OBA accounts only"},
+		{"not deleted", emulator.Faults{Account: "no_label", Void: map[string]float64{"refuse": 1}}, ship.Uncertain, ""},
+		{"deletion not confirmed", emulator.Faults{Account: "no_label", Void: map[string]float64{"lost": 1}}, ship.Uncertain, ""},
+	} {
+		server := newStandIn(t, tc.faults)
+		opened := openVia(t, carriertest.Server(t, server))
+		_, err := opened.Buy(t.Context(), domesticOrder())
+		if ship.KindOf(err) != tc.want || !strings.Contains(ship.ErrorOf(err).Refusal.Message, tc.words) {
+			t.Errorf("%s: %v, %+v", tc.name, err, ship.ErrorOf(err).Refusal)
+		}
+		if _, err := opened.Find(t.Context(), domesticOrder()); tc.want == ship.Invalid && ship.KindOf(err) != ship.NotFound {
+			t.Errorf("%s: the order is still there: %v", tc.name, err)
+		}
+	}
+}
+
+// failing answers requests with a status whose method and end of the path match.
+type failing struct {
+	carrier.Doer
+	method, ends string
+	status       int
+}
+
+// Do is carrier.Doer.
+func (f failing) Do(r *http.Request) (*http.Response, error) {
+	if r.Method == f.method && strings.HasSuffix(r.URL.Path, f.ends) {
+		return &http.Response{StatusCode: f.status, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+	}
+	return f.Doer.Do(r)
 }
 
 // TestALostAnswerIsFoundAndNotBoughtAgain loses the answer after the sale in every

@@ -51,6 +51,16 @@ const accountMessage = "Royal Mail does not print labels for this account over i
 // isStatus reports whether an error began as an HTTP status.
 func isStatus(err error, status int) bool { return errors.Is(err, carrierkit.Status(status)) }
 
+// isDeclined reports whether Royal Mail said that it does not do what was asked,
+// rather than not being able to answer.
+func isDeclined(err error) bool {
+	switch ship.KindOf(err) {
+	case ship.Invalid, ship.NotFound:
+		return true
+	}
+	return isStatus(err, http.StatusForbidden)
+}
+
 // explainAccount says what it means that the account may not print labels.
 func explainAccount(err error) error {
 	refused, ok := errors.AsType[*ship.Error](err)

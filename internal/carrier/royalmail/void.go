@@ -13,10 +13,7 @@ import (
 // Void deletes the order. Click & Drop does so until the order is on a manifest;
 // one that was deleted before is not there any more.
 func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
-	call := d.call(http.MethodDelete, "/orders/"+purchase.CarrierRef)
-	call.Effect = true
-	var answer deleteAnswer
-	err := call.Do(ctx, d.via, &answer)
+	answer, err := d.deleteOrder(ctx, purchase.CarrierRef)
 	if isAbsent(err) {
 		return d.confirmVoided(ctx)
 	}
@@ -24,8 +21,7 @@ func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidR
 		return carrier.VoidResult{}, explainVoid(err)
 	}
 
-	isOrder := func(o deletedOrder) bool { return strconv.FormatInt(o.OrderIdentifier, 10) == purchase.CarrierRef }
-	if slices.ContainsFunc(answer.DeletedOrders, isOrder) {
+	if answer.has(purchase.CarrierRef) {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	}
 	if len(answer.Errors) == 0 {
@@ -37,6 +33,23 @@ func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidR
 		return d.confirmVoided(ctx)
 	}
 	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "Royal Mail did not delete the order", Refusal: refusal}
+}
+
+// deleteOrder asks Click & Drop to delete an order. Its answer says whether it
+// did.
+func (d driver) deleteOrder(ctx context.Context, order string) (deleteAnswer, error) {
+	call := d.call(http.MethodDelete, "/orders/"+order)
+	call.Effect = true
+	var answer deleteAnswer
+	err := call.Do(ctx, d.via, &answer)
+	return answer, err
+}
+
+// has reports whether an order is among the deleted ones.
+func (a deleteAnswer) has(order string) bool {
+	return slices.ContainsFunc(a.DeletedOrders, func(o deletedOrder) bool {
+		return strconv.FormatInt(o.OrderIdentifier, 10) == order
+	})
 }
 
 // confirmVoided takes an order that is not there for one that was deleted before,

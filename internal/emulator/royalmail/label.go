@@ -31,6 +31,11 @@ func (s *standIn) printLabel(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "PostageNotApplied", "message": "Postage has not been applied to the order"}})
 		return
 	}
+	if s.Faults().Account == noLabel {
+		id, _ := strconv.Atoi(sale.ID)
+		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "LabelGenerationFailed", "message": "The label could not be generated"}})
+		return
+	}
 	w.Header().Set("Content-Type", "application/pdf")
 	_, _ = w.Write(labelOf(sale, orderOf(sale), query.Get("includeCN") == "true"))
 }

@@ -183,7 +183,7 @@ func (s *standIn) createOrders(w http.ResponseWriter, r *http.Request) {
 		case !item.Label.IncludeLabel:
 		case account == noOBA:
 			created["labelErrors"] = []object{{"code": "Forbidden", "message": "Feature available for OBA accounts only"}}
-		case account == lateLabel:
+		case account == lateLabel || account == noLabel:
 			created["labelErrors"] = []object{{"code": "LabelGenerationFailed", "message": "The label could not be generated"}}
 		default:
 			created["label"] = labelOf(sold, item, item.Label.IncludeCN)

@@ -9,7 +9,7 @@
 //
 // The fault "account" knows: "no_oba" (orders are imported and never printed),
 // "late_label" (an order is created without its label, which is printed when it is
-// asked for again), "late_manifest" (the form of a manifest is ready at the third
+// asked for again), "no_label" (it is never printed), "late_manifest" (the form of a manifest is ready at the third
 // look), "failed_manifest" (a manifest fails after it got its number, and a retry
 // closes it), "broken_manifest" (the retry fails too) and "declined_retry" (the
 // retry is declined). The orders of a failed manifest stay on it.
@@ -35,6 +35,7 @@ const (
 const (
 	noOBA        = "no_oba"
 	lateLabel    = "late_label"
+	noLabel      = "no_label"
 	lateManifest = "late_manifest"
 
 	failedManifest = "failed_manifest"
