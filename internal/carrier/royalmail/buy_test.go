@@ -3,6 +3,7 @@ package royalmail_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -174,7 +175,7 @@ func TestALabelThatIsMissingFromTheAnswerIsFetched(t *testing.T) {
 
 	second := domesticOrder()
 	second.Reference = "S9999999999ABCDEFGHJKMNPQR"
-	if _, err := openVia(t, failing{via, "GET", "/label", http.StatusServiceUnavailable}).Buy(t.Context(), second); ship.KindOf(err) != ship.Uncertain {
+	if _, err := openVia(t, answering{via, "GET", "/label", http.StatusServiceUnavailable, ""}).Buy(t.Context(), second); ship.KindOf(err) != ship.Uncertain {
 		t.Errorf("bought without a label: %v", err)
 	}
 	found, err := openVia(t, via).Find(t.Context(), second)
@@ -213,19 +214,25 @@ func TestAnOrderWhoseLabelCannotBePrintedIsDeleted(t *testing.T) {
 	}
 }
 
-// failing answers requests with a status whose method and end of the path match.
-type failing struct {
+// answering answers requests itself whose method and end of the path match.
+type answering struct {
 	carrier.Doer
 	method, ends string
 	status       int
+	body         string
 }
 
 // Do is carrier.Doer.
-func (f failing) Do(r *http.Request) (*http.Response, error) {
-	if r.Method == f.method && strings.HasSuffix(r.URL.Path, f.ends) {
-		return &http.Response{StatusCode: f.status, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+func (a answering) Do(r *http.Request) (*http.Response, error) {
+	if r.Method != a.method || !strings.HasSuffix(r.URL.Path, a.ends) {
+		return a.Doer.Do(r)
 	}
-	return f.Doer.Do(r)
+	return &http.Response{
+		StatusCode: a.status,
+		Header:     http.Header{},
+		Body:       io.NopCloser(strings.NewReader(a.body)),
+		Request:    r,
+	}, nil
 }
 
 // TestALostAnswerIsFoundAndNotBoughtAgain loses the answer after the sale in every

@@ -39,6 +39,47 @@ func TestALabelIsVoidedUntilItIsOnAManifest(t *testing.T) {
 	}
 }
 
+// TestAnOrderThatIsNotThereIsCertainlyNotThere has both ways in which Click & Drop
+// says so.
+func TestAnOrderThatIsNotThereIsCertainlyNotThere(t *testing.T) {
+	t.Parallel()
+	for _, account := range []string{"", "absent_rows"} {
+		opened := openVia(t, carriertest.Server(t, newStandIn(t, emulator.Faults{Account: account})))
+		if _, err := opened.Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.NotFound {
+			t.Errorf("%q: found: %v", account, err)
+		}
+		result, err := opened.Void(t.Context(), ship.Purchase{CarrierRef: "1001"})
+		if err != nil || result.State != ship.StateVoided {
+			t.Errorf("%q: void: %+v, %v", account, result, err)
+		}
+	}
+}
+
+// TestAnOrderThatIsStillThereIsNotVoided answers a void with "not found" about an
+// order that a look-up shows.
+func TestAnOrderThatIsStillThereIsNotVoided(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status int
+		body   string
+		want   ship.Kind
+	}{
+		{404, ``, ship.Uncertain},
+		{400, `[{"code":"TradingName","message":"The trading name of the order was not found"}]`, ship.Invalid},
+		{200, `{"deletedOrders":[],"errors":[{"code":"Batch","message":"The batch was not found"}]}`, ship.Invalid},
+	} {
+		via := carriertest.Server(t, newStandIn(t, emulator.Faults{}))
+		bought, err := openVia(t, via).Buy(t.Context(), domesticOrder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := openVia(t, answering{via, "DELETE", "/" + bought.CarrierRef, tc.status, tc.body})
+		if result, err := opened.Void(t.Context(), ship.Purchase{CarrierRef: bought.CarrierRef}); ship.KindOf(err) != tc.want {
+			t.Errorf("%d %s: %+v, %v", tc.status, tc.body, result, err)
+		}
+	}
+}
+
 // TestAFormThatIsLateIsFetched closes a manifest whose form is ready at the third
 // look.
 func TestAFormThatIsLateIsFetched(t *testing.T) {

@@ -13,18 +13,14 @@ import (
 
 // Find looks for an order by our reference and prints its label again.
 func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	var orders []createdOrder
-	err := d.call(http.MethodGet, "/orders/"+quoted(request.Reference)).Do(ctx, d.via, &orders)
-	if isAbsent(err) {
-		return ship.Sale{}, d.confirmAbsence(ctx)
-	}
+	orders, err := d.lookUp(ctx, quoted(request.Reference))
 	if err != nil {
-		return ship.Sale{}, explainAccount(err)
+		return ship.Sale{}, err
 	}
 
 	// References are unique for each attempt. If there are several orders
 	// nevertheless, the first is the purchase.
-	slices.SortFunc(orders, func(x, y createdOrder) int { return cmp.Compare(x.OrderIdentifier, y.OrderIdentifier) })
+	slices.SortFunc(orders, func(x, y shownOrder) int { return cmp.Compare(x.OrderIdentifier, y.OrderIdentifier) })
 	for _, order := range orders {
 		found := order.sale()
 		switch {
@@ -42,6 +38,26 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return found, nil
 	}
 	return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail did not confirm whether the order exists")
+}
+
+// lookUp returns the orders under a number or a quoted reference, or an error of
+// kind ship.NotFound if there are none. Click & Drop says so with 404, or with a
+// list of errors in the place of orders.
+func (d driver) lookUp(ctx context.Context, order string) ([]shownOrder, error) {
+	var orders []shownOrder
+	err := d.call(http.MethodGet, "/orders/"+order).Do(ctx, d.via, &orders)
+	isMissing := func(o shownOrder) bool {
+		return o.OrderIdentifier == 0 && saysNotFound(ship.Refusal{Code: o.Code, Message: o.Message})
+	}
+	switch {
+	case isAbsent(err):
+		return nil, d.confirmAbsence(ctx)
+	case err != nil:
+		return nil, explainAccount(err)
+	case len(orders) > 0 && !slices.ContainsFunc(orders, func(o shownOrder) bool { return !isMissing(o) }):
+		return nil, d.confirmAbsence(ctx)
+	}
+	return orders, nil
 }
 
 // confirmAbsence returns that there is no such order, once it is certain that

@@ -15,7 +15,7 @@ import (
 func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	answer, err := d.deleteOrder(ctx, purchase.CarrierRef)
 	if isAbsent(err) {
-		return d.confirmVoided(ctx)
+		return d.confirmVoided(ctx, purchase.CarrierRef, ship.ErrorOf(err).Refusal)
 	}
 	if err != nil {
 		return carrier.VoidResult{}, explainVoid(err)
@@ -30,9 +30,13 @@ func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidR
 
 	refusal := ship.Refusal{Code: answer.Errors[0].Code, Message: answer.Errors[0].Message}
 	if saysNotFound(refusal) {
-		return d.confirmVoided(ctx)
+		return d.confirmVoided(ctx, purchase.CarrierRef, refusal)
 	}
-	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "Royal Mail did not delete the order", Refusal: refusal}
+	return carrier.VoidResult{}, notDeleted(refusal)
+}
+
+func notDeleted(refusal ship.Refusal) error {
+	return &ship.Error{Kind: ship.Invalid, Message: "Royal Mail did not delete the order", Refusal: refusal}
 }
 
 // deleteOrder asks Click & Drop to delete an order. Its answer says whether it
@@ -52,11 +56,18 @@ func (a deleteAnswer) has(order string) bool {
 	})
 }
 
-// confirmVoided takes an order that is not there for one that was deleted before,
-// once it is certain that Click & Drop said so.
-func (d driver) confirmVoided(ctx context.Context) (carrier.VoidResult, error) {
-	if err := d.confirmAbsence(ctx); ship.KindOf(err) != ship.NotFound {
-		return carrier.VoidResult{}, uncertain("Royal Mail did not confirm whether the order was deleted")
+// confirmVoided takes an order that Click & Drop did not find for one that was
+// deleted before, once a look-up does not find it either. The words of a refusal
+// prove nothing: Royal Mail does not publish them, and something else than the
+// order may not have been found.
+func (d driver) confirmVoided(ctx context.Context, order string, refusal ship.Refusal) (carrier.VoidResult, error) {
+	orders, err := d.lookUp(ctx, order)
+	isOrder := func(o shownOrder) bool { return strconv.FormatInt(o.OrderIdentifier, 10) == order }
+	switch {
+	case ship.KindOf(err) == ship.NotFound:
+		return carrier.VoidResult{State: ship.StateVoided}, nil
+	case err == nil && refusal.Message != "" && slices.ContainsFunc(orders, isOrder):
+		return carrier.VoidResult{}, notDeleted(refusal)
 	}
-	return carrier.VoidResult{State: ship.StateVoided}, nil
+	return carrier.VoidResult{}, uncertain("Royal Mail did not confirm whether the order was deleted")
 }

@@ -107,6 +107,12 @@ type (
 		Label       []byte    `json:"label"` // base64
 		LabelErrors []problem `json:"labelErrors"`
 	}
+	// A shownOrder is a row of a look-up: an order, or why there is none.
+	shownOrder struct {
+		createdOrder
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
 	failedOrder struct {
 		Errors []orderError `json:"errors"`
 	}

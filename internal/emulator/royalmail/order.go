@@ -268,8 +268,16 @@ func (s *standIn) ordersOf(path string) []emulator.Entry {
 	return list
 }
 
+// absentRow is what Click & Drop says about an order that is not there, where it
+// does not answer 404.
+var absentRow = object{"code": "OrderNotFound", "message": "The order was not found"}
+
 func (s *standIn) showOrders(w http.ResponseWriter, r *http.Request) {
 	found := s.ordersOf(r.PathValue("ids"))
+	if len(found) == 0 && s.Faults().Account == absentRows {
+		reply(w, http.StatusOK, []object{absentRow})
+		return
+	}
 	if len(found) == 0 {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -284,6 +292,10 @@ func (s *standIn) showOrders(w http.ResponseWriter, r *http.Request) {
 // deleteOrders deletes an order that is not on a manifest.
 func (s *standIn) deleteOrders(w http.ResponseWriter, r *http.Request) {
 	found := s.ordersOf(r.PathValue("ids"))
+	if len(found) == 0 && s.Faults().Account == absentRows {
+		reply(w, http.StatusOK, object{"deletedOrders": []object{}, "errors": []object{absentRow}})
+		return
+	}
 	if len(found) == 0 {
 		w.WriteHeader(http.StatusNotFound)
 		return

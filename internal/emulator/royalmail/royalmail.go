@@ -12,7 +12,9 @@
 // asked for again), "no_label" (it is never printed), "late_manifest" (the form of a manifest is ready at the third
 // look), "failed_manifest" (a manifest fails after it got its number, and a retry
 // closes it), "broken_manifest" (the retry fails too) and "declined_retry" (the
-// retry is declined). The orders of a failed manifest stay on it.
+// retry is declined). The orders of a failed manifest stay on it. With
+// "absent_rows", orders that are not there are answered with 200 and a list of
+// errors instead of 404.
 package royalmail
 
 import (
@@ -36,6 +38,7 @@ const (
 	noOBA        = "no_oba"
 	lateLabel    = "late_label"
 	noLabel      = "no_label"
+	absentRows   = "absent_rows"
 	lateManifest = "late_manifest"
 
 	failedManifest = "failed_manifest"
