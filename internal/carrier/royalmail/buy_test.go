@@ -122,10 +122,11 @@ func TestFieldsThatRoyalMailRefusesAreNamed(t *testing.T) {
 func TestOrdersThatCannotWorkAreNotSent(t *testing.T) {
 	t.Parallel()
 	for pointer, change := range map[string]func(*carrier.BuyOrder){
-		"/service":         func(r *carrier.BuyOrder) { r.Service = "international_tracked" },
-		"/origin/country":  func(r *carrier.BuyOrder) { r.Order.Origin.Country = "US" },
-		"/destination/zip": func(r *carrier.BuyOrder) { r.Order.Destination.Zip = "" },
-		"/parcels":         func(r *carrier.BuyOrder) { r.Order.Parcels = append(r.Order.Parcels, parcel(100)) },
+		"/service":          func(r *carrier.BuyOrder) { r.Service = "international_tracked" },
+		"/origin/country":   func(r *carrier.BuyOrder) { r.Order.Origin.Country = "US" },
+		"/destination/type": func(r *carrier.BuyOrder) { r.Order.Destination.Zip = "bt1 5gs" },
+		"/destination/zip":  func(r *carrier.BuyOrder) { r.Order.Destination.Zip = "" },
+		"/parcels":          func(r *carrier.BuyOrder) { r.Order.Parcels = append(r.Order.Parcels, parcel(100)) },
 		"/parcels/0/weight": func(r *carrier.BuyOrder) {
 			r.Service = "tracked_48_large_letter"
 			r.Order.Parcels[0].WeightGrams = 1500
@@ -184,6 +185,20 @@ func TestALabelThatIsMissingFromTheAnswerIsFetched(t *testing.T) {
 	}
 	if sold := server.Ledger.Entries(); len(sold) != 2 {
 		t.Errorf("%d entries in the ledger, want 2", len(sold))
+	}
+}
+
+// TestWithinNorthernIrelandTheKindOfRecipientIsOptional is a lane on
+// which Royal Mail does not require it. The emulated account is in Great Britain,
+// so the order is not sent to it.
+func TestWithinNorthernIrelandTheKindOfRecipientIsOptional(t *testing.T) {
+	t.Parallel()
+	request := domesticOrder()
+	request.Order.Origin.Zip = "BT2 7AA"
+	request.Order.Destination.Zip = "BT1 5GS"
+	down := answering{nil, "POST", "/orders", http.StatusTooManyRequests, ""}
+	if _, err := openVia(t, down).Buy(t.Context(), request); ship.KindOf(err) != ship.Limited {
+		t.Errorf("err = %v, want that the order is sent", err)
 	}
 }
 

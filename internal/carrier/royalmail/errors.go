@@ -177,6 +177,7 @@ var orderFields = []struct{ ends, pointer string }{
 	{"address.addressline3", "/destination/address3"},
 	{"phonenumber", "/destination/phone"},
 	{"emailaddress", "/destination/email"},
+	{"isrecipientabusiness", "/destination/type"},
 	{"servicecode", "/service"},
 	{"requestsignatureupondelivery", "/options/signature"},
 	{"islocalcollect", "/options/holdAtLocation"},

@@ -120,11 +120,23 @@ func isInland(country string) bool {
 	return false
 }
 
+// isNorthernIreland reports whether an address is in Northern Ireland, whose
+// postcodes all begin with BT.
+func isNorthernIreland(place ship.Address) bool {
+	return place.Country == "GB" && strings.HasPrefix(strings.ToUpper(strings.TrimSpace(place.Zip)), "BT")
+}
+
 // lane checks where the parcel goes, and reports whether customs see it.
 func (c *checker) lane(order ship.Order, chosen service) (crossesCustoms bool) {
 	if order.Origin.Country != "GB" {
 		c.refuse("/origin/country", "invalid", "Royal Mail takes parcels only in the United Kingdom")
 		return false
+	}
+
+	// Royal Mail requires isRecipientABusiness on this lane; a guess could declare
+	// the goods wrongly.
+	if isNorthernIreland(order.Destination) && !isNorthernIreland(order.Origin) && order.Destination.Type == "" {
+		c.refuse("/destination/type", "required", "Royal Mail needs to know whether the recipient in Northern Ireland is a business: must be business or consumer")
 	}
 
 	inland := isInland(order.Destination.Country)

@@ -61,6 +61,7 @@ var Spec = carrier.Spec{
 		"Royal Mail names no prices. Import a rate sheet with the prices of your contract: only the services in it are offered, so leave out those that your account does not have.",
 		"There is no test environment: every key works on a real account. Try the carrier with its emulator, or with a live label that you void.",
 		"The address of the sender on the label is that of the trading name in Click & Drop, not the origin of the shipment, which must be in Great Britain or Northern Ireland.",
+		"A parcel from Great Britain to Northern Ireland needs the type of its destination, business or consumer.",
 		"An order has one parcel. Create a shipment for each parcel.",
 		"Labels are PDF files. Their size is the label format in the settings of Click & Drop: choose 6 x 4 inch.",
 		"Only services with a tracking number are offered. First and second class, and Royal Mail 24 and 48, have none.",

@@ -20,6 +20,7 @@ type (
 	}
 	order struct {
 		OrderReference string    `json:"orderReference"`
+		IsBusiness     *bool     `json:"isRecipientABusiness"`
 		Recipient      recipient `json:"recipient"`
 		Packages       []parcel  `json:"packages"`
 		OrderDate      string    `json:"orderDate"`
@@ -97,6 +98,9 @@ func (o *order) check() *problem {
 		return &problem{7, "City is required", "Recipient.Address.City"}
 	case to.CountryCode == "GB" && !postcode.MatchString(to.Postcode):
 		return &problem{8, "Postcode is not valid", "Recipient.Address.Postcode"}
+	case to.CountryCode == "GB" && strings.HasPrefix(to.Postcode, "BT") && o.IsBusiness == nil:
+		// The emulated account is a business in Great Britain.
+		return &problem{13, "Whether the recipient is a business is required for Northern Ireland", "IsRecipientABusiness"}
 	case len(o.Packages) != 1:
 		return &problem{9, "Only one package is supported by this service", "Packages"}
 	}

@@ -80,3 +80,22 @@ func TestTheSmallestOrderOfTheDocumentation(t *testing.T) {
 		}
 	}
 }
+
+// TestNorthernIrelandNeedsTheKindOfRecipient is a field that Click & Drop requires
+// on one lane only.
+func TestNorthernIrelandNeedsTheKindOfRecipient(t *testing.T) {
+	t.Parallel()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := royalmail.New(ledger)
+	without := strings.Replace(order, "LS1 4AP", "BT1 5GS", 1)
+	if _, body := send(t, server, "POST", "/api/v1/orders", without); !strings.Contains(body, "IsRecipientABusiness") {
+		t.Errorf("without: %s", body)
+	}
+	with := strings.Replace(without, `"recipient"`, `"isRecipientABusiness":false,"recipient"`, 1)
+	if _, body := send(t, server, "POST", "/api/v1/orders", with); !strings.Contains(body, `"successCount":1`) {
+		t.Errorf("with: %s", body)
+	}
+}
