@@ -2,6 +2,7 @@ package royalmail
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -59,11 +60,19 @@ func (d driver) newOrder(request carrier.BuyOrder, now time.Time) (_ orderReques
 	if crosses || order.Customs != nil {
 		c.declare(order, &sent, crosses)
 	}
-	return sent, warnings, carrierkit.InvalidOrder("Royal Mail", c.invalid)
+	return sent, append(warnings, c.warnings...), carrierkit.InvalidOrder("Royal Mail", c.invalid)
 }
 
-// checker collects the invalid fields of an order.
-type checker struct{ invalid []ship.FieldError }
+// checker collects the invalid fields of an order, and what the client should know
+// about one that is valid.
+type checker struct {
+	invalid  []ship.FieldError
+	warnings []string
+}
+
+func (c *checker) warn(format string, args ...any) {
+	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+}
 
 func (c *checker) refuse(pointer, code, detail string) {
 	c.invalid = append(c.invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})

@@ -73,7 +73,7 @@ var Spec = carrier.Spec{
 		"A manifest that Royal Mail reports as failed is retried once. If that does not help, it is rejected and its labels count as being on no manifest: look at it in Click & Drop before you close another.",
 		"Pickups and returns cannot be booked over the API. Use Click & Drop, or the Tracked Returns portal.",
 		"Duties cannot be prepaid: the delivered-duty-paid services need an amount that Royal Mail does not estimate.",
-		"Numbers of the sender for customs (EORI, VAT) are settings of Click & Drop. The IOSS number and those of the recipient and the importer are sent.",
+		"Numbers of the sender for customs (EORI, VAT) are settings of Click & Drop. The IOSS number and those of the importer are sent; those of the recipient are sent as the importer's unless the order names another importer. A number that is not sent is a warning of the shipment.",
 		"Special Delivery covers a fixed amount by service: 750, 1000 or 2500 GBP. The insured value chooses nothing; it is rejected if the service covers less.",
 		"Tracking needs an application of its own on developer.royalmail.net. Without its credentials the connection sells labels and does not track them.",
 		"Royal Mail does not send pushes: parcels are polled, one per call.",
