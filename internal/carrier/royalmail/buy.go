@@ -3,7 +3,9 @@ package royalmail
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -35,7 +37,18 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 		return ship.Sale{}, err
 	}
 	sold.Warnings = warnings
+	if crossesAbroad(request.Order) && sold.CarrierRef != "" && !answer.CreatedOrders[0].hasCustomsForm() {
+		d.addCustomsForm(ctx, &sold)
+	}
 	return sold, nil
+}
+
+// hasCustomsForm reports whether Royal Mail says that the customs form is in the
+// file of the label.
+func (o createdOrder) hasCustomsForm() bool {
+	return slices.ContainsFunc(o.Generated, func(document string) bool {
+		return strings.HasPrefix(strings.ToUpper(document), "CN2")
+	})
 }
 
 // soldOrder returns what was sold under the reference.

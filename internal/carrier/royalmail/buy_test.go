@@ -229,6 +229,32 @@ func TestAnOrderWhoseLabelCannotBePrintedIsDeleted(t *testing.T) {
 	}
 }
 
+// TestAMissingCustomsFormIsFetchedOrReported has the label formats of an account
+// that do not print the form with the label.
+func TestAMissingCustomsFormIsFetchedOrReported(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		account             string
+		documents, warnings int
+	}{
+		{"", 0, 0},
+		{"customs_apart", 1, 0},
+		{"no_customs_form", 0, 1},
+	} {
+		server := newStandIn(t, emulator.Faults{Account: tc.account})
+		opened := openVia(t, checked(newContract(t), carriertest.Server(t, server)))
+		bought, err := opened.Buy(t.Context(), foreignOrder())
+		if err != nil || len(bought.Documents) != tc.documents || len(bought.Warnings) != tc.warnings {
+			t.Errorf("%q: %d documents, %q, %v", tc.account, len(bought.Documents), bought.Warnings, err)
+		}
+		// A look-up does not say what is in the file of the label.
+		found, err := opened.Find(t.Context(), foreignOrder())
+		if err != nil || len(found.Documents)+len(found.Warnings) != 1 {
+			t.Errorf("%q: found with %d documents, %q, %v", tc.account, len(found.Documents), found.Warnings, err)
+		}
+	}
+}
+
 // answering answers requests itself whose method and end of the path match.
 type answering struct {
 	carrier.Doer

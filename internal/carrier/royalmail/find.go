@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -35,6 +36,9 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 			return ship.Sale{}, err
 		}
 		found.Label = label
+		if crossesAbroad(request.Order) {
+			d.addCustomsForm(ctx, &found)
+		}
 		return found, nil
 	}
 	return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail did not confirm whether the order exists")
@@ -91,4 +95,36 @@ func (d driver) fetchLabel(ctx context.Context, order string) (ship.Label, error
 		return ship.Label{}, ship.Errorf(ship.Unavailable, "Royal Mail sent a label that is not complete")
 	}
 	return ship.Label{Format: "pdf", Data: file.Data}, nil
+}
+
+// crossesAbroad reports whether Royal Mail prints a customs form for an order.
+func crossesAbroad(order ship.Order) bool {
+	return !isInland(order.Destination.Country) && carrierkit.NeedsCustoms(order.Origin, order.Destination)
+}
+
+// formTime bounds the requests for a customs form: the order is sold, and its
+// label is worth more than the form.
+const formTime = 8 * time.Second
+
+// addCustomsForm adds the customs form of an order as a document of its own, or a
+// warning. Some label formats of the account do not print it with the label. Royal
+// Mail chooses between the two forms, and declines the other.
+func (d driver) addCustomsForm(ctx context.Context, sold *ship.Sale) {
+	ctx, cancel := context.WithTimeout(ctx, formTime)
+	defer cancel()
+
+	for _, form := range []string{"CN22", "CN23"} {
+		call := d.call(http.MethodGet, "/orders/"+sold.CarrierRef+"/label?documentType="+form)
+		call.Header.Set("Accept", "application/pdf, application/json")
+		var file carrierkit.File
+		err := call.Do(ctx, d.via, &file)
+		if err == nil && carrierkit.IsWholePDF(file.Data) {
+			sold.Documents = append(sold.Documents, ship.Document{Type: "customs_form", Format: "pdf", Data: file.Data})
+			return
+		}
+		if !isDeclined(err) {
+			break
+		}
+	}
+	sold.Warnings = append(sold.Warnings, "Royal Mail did not confirm that it printed the customs form (CN22 or CN23); if it is not in the file of the label, print it in Click & Drop")
 }

@@ -106,6 +106,7 @@ type (
 		} `json:"packages"`
 		Label       []byte    `json:"label"` // base64
 		LabelErrors []problem `json:"labelErrors"`
+		Generated   []string  `json:"generatedDocuments"` // in the file of the label
 	}
 	// A shownOrder is a row of a look-up: an order, or why there is none.
 	shownOrder struct {

@@ -15,7 +15,9 @@ func (s *standIn) printLabel(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	if query.Get("documentType") != "postageLabel" || query.Get("includeReturnsLabel") == "" {
+	document := query.Get("documentType")
+	isForm := document == "CN22" || document == "CN23"
+	if !isForm && (document != "postageLabel" || query.Get("includeReturnsLabel") == "") {
 		reply(w, http.StatusBadRequest, []object{{"code": "ValidationError", "message": "includeReturnsLabel is required with postageLabel"}})
 		return
 	}
@@ -36,8 +38,33 @@ func (s *standIn) printLabel(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "LabelGenerationFailed", "message": "The label could not be generated"}})
 		return
 	}
+
+	item := orderOf(sale)
+	if isForm {
+		// Small values have a CN22; the emulator knows no others.
+		if document != "CN22" || !needsForm(sale, item) || s.Faults().Account == noCustoms {
+			id, _ := strconv.Atoi(sale.ID)
+			reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "DocumentNotAvailable", "message": "The order has no such document"}})
+			return
+		}
+		w.Header().Set("Content-Type", "application/pdf")
+		_, _ = w.Write(emulator.PDF(formPage(item)))
+		return
+	}
 	w.Header().Set("Content-Type", "application/pdf")
-	_, _ = w.Write(labelOf(sale, orderOf(sale), query.Get("includeCN") == "true"))
+	_, _ = w.Write(labelOf(sale, item, query.Get("includeCN") == "true" && !s.keepsForms()))
+}
+
+// keepsForms reports whether customs forms are not printed with the label, as with
+// some label formats of an account.
+func (s *standIn) keepsForms() bool {
+	account := s.Faults().Account
+	return account == customsApart || account == noCustoms
+}
+
+// needsForm reports whether a sale has a customs form.
+func needsForm(sale emulator.Entry, item order) bool {
+	return len(item.Packages[0].Contents) > 0 && !inland.MatchString(sale.Service)
 }
 
 // orderOf returns the order of a sale.
@@ -69,14 +96,18 @@ func labelOf(sale emulator.Entry, item order, withCN bool) []byte {
 	for _, tag := range item.Tags {
 		label.Text(16, 32, 8, "%s %s", tag.Key, tag.Value)
 	}
-	if !withCN || len(item.Packages[0].Contents) == 0 || inland.MatchString(sale.Service) {
+	if !withCN || !needsForm(sale, item) {
 		return emulator.PDF(label)
 	}
+	return emulator.PDF(label, formPage(item))
+}
 
+// formPage draws the customs form.
+func formPage(item order) emulator.Page {
 	form := emulator.Page{Wide: 288, High: 432}
 	form.Text(16, 404, 14, "CUSTOMS DECLARATION CN22")
 	for i, line := range item.Packages[0].Contents[:min(20, len(item.Packages[0].Contents))] {
 		form.Text(16, 376-14*i, 8, "%d x %s  %s  %s", line.Quantity, line.Description, line.CustomsCode, line.OriginNation)
 	}
-	return emulator.PDF(label, form)
+	return form
 }

@@ -190,8 +190,12 @@ func (s *standIn) createOrders(w http.ResponseWriter, r *http.Request) {
 		case account == lateLabel || account == noLabel:
 			created["labelErrors"] = []object{{"code": "LabelGenerationFailed", "message": "The label could not be generated"}}
 		default:
-			created["label"] = labelOf(sold, item, item.Label.IncludeCN)
+			withForm := item.Label.IncludeCN && !s.keepsForms()
+			created["label"] = labelOf(sold, item, withForm)
 			created["generatedDocuments"] = []string{"postageLabel"}
+			if withForm && needsForm(sold, item) {
+				created["generatedDocuments"] = []string{"postageLabel", "CN22"}
+			}
 		}
 		return http.StatusOK, "application/json", encode(object{
 			"successCount":  1,

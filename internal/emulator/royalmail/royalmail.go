@@ -14,7 +14,8 @@
 // closes it), "broken_manifest" (the retry fails too) and "declined_retry" (the
 // retry is declined). The orders of a failed manifest stay on it. With
 // "absent_rows", orders that are not there are answered with 200 and a list of
-// errors instead of 404.
+// errors instead of 404. With "customs_apart", the customs form is not printed with
+// the label, and with "no_customs_form" never.
 package royalmail
 
 import (
@@ -39,6 +40,8 @@ const (
 	lateLabel    = "late_label"
 	noLabel      = "no_label"
 	absentRows   = "absent_rows"
+	customsApart = "customs_apart"
+	noCustoms    = "no_customs_form"
 	lateManifest = "late_manifest"
 
 	failedManifest = "failed_manifest"
