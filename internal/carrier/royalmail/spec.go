@@ -64,7 +64,7 @@ var Spec = carrier.Spec{
 		"A parcel from Great Britain to Northern Ireland needs the type of its destination, business or consumer.",
 		"An order has one parcel. Create a shipment for each parcel.",
 		"Labels are PDF files. Their size is the label format in the settings of Click & Drop: choose 6 x 4 inch.",
-		"The customs form (CN22 or CN23) is in the file of the label. Where the label format of Click & Drop does not allow it, the form is a document of the shipment, and a warning if Royal Mail does not print it.",
+		"The customs form (CN22 or CN23) is in the file of the label. Where the label format of Click & Drop does not allow it, the form is a document of the shipment; if Royal Mail does not print it, the shipment has a warning.",
 		"Only services with a tracking number are offered. First and second class, and Royal Mail 24 and 48, have none.",
 		"A label is printed again at any time, so a purchase whose response is lost is found with its label.",
 		"A label can be voided until it is on a manifest. Destroy voided labels: Royal Mail charges a fee for those that are posted.",
