@@ -80,6 +80,11 @@ func (p *draft) item(c *checker, i int, item ship.CustomsItem, grams int64) cust
 		Value:       item.Value.Amount(),
 		Country:     item.OriginCountry,
 	}
+	if item.OriginCountry == home {
+		// Canada Post requires the province of goods made in Canada. The API has
+		// no field for it, so it is the one that they leave from.
+		line.Province = strings.ToUpper(p.from.State)
+	}
 	if utf8.RuneCountInString(item.SKU) <= maxSKU {
 		line.SKU = item.SKU
 	}

@@ -170,6 +170,7 @@ type customsItem struct {
 	Weight      string `xml:"unit-weight"` // kilograms
 	Value       string `xml:"customs-value-per-unit"`
 	Country     string `xml:"country-of-origin,omitempty"`
+	Province    string `xml:"province-of-origin,omitempty"`
 }
 
 type settlement struct {

@@ -31,6 +31,27 @@ func body(id string) string {
 <settlement-info><contract-id>42708517</contract-id><intended-method-of-payment>Account</intended-method-of-payment></settlement-info></delivery-spec></shipment>`
 }
 
+// bodyAbroad buys a label to Germany under a request id.
+func bodyAbroad(id string) string {
+	return strings.NewReplacer(
+		"DOM.EP", "INT.XP",
+		"<city>Bromont</city><prov-state>QC</prov-state><country-code>CA</country-code><postal-zip-code>J0E1X0</postal-zip-code>",
+		"<city>Hamburg</city><country-code>DE</country-code><postal-zip-code>20095</postal-zip-code>",
+		"<name>Ann Lee</name>", "<name>Ann Lee</name><client-voice-number>+49 40 4280</client-voice-number>",
+		"</destination>", "</destination><options><option><option-code>RASE</option-code></option></options>",
+		"<settlement-info>", `<customs><currency>CAD</currency><reason-for-export>SOG</reason-for-export><sku-list><item>
+<customs-number-of-units>1</customs-number-of-units><customs-description>Belt</customs-description><unit-weight>0.300</unit-weight><customs-value-per-unit>35.00</customs-value-per-unit>
+<country-of-origin>CA</country-of-origin><province-of-origin>ON</province-of-origin></item></sku-list></customs><settlement-info>`,
+	).Replace(body(id))
+}
+
+func TestASaleAbroad(t *testing.T) {
+	t.Parallel()
+	if status, answer := ask(t, open(t, ""), http.MethodPost, path, shipment, bodyAbroad("S1")); status != http.StatusOK {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
 // ask sends one request with the credentials.
 func ask(t *testing.T, server *emulator.Server, method, path, mediaType, body string) (int, string) {
 	t.Helper()
@@ -102,6 +123,7 @@ func TestRefusals(t *testing.T) {
 		"a service abroad":        {"POST", path, shipment, strings.Replace(body("S1"), "DOM.EP", "INT.XP", 1), 400, "7260"},
 		"a postal code in blanks": {"POST", path, shipment, strings.Replace(body("S1"), "J0E1X0", "J0E 1X0", 1), 400, "9111"},
 		"a heavy parcel":          {"POST", path, shipment, strings.Replace(body("S1"), "1.200", "31", 1), 400, "9151"},
+		"goods of no province":    {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "<province-of-origin>ON</province-of-origin>", "", 1), 400, "9141"},
 		"not XML":                 {"POST", path, shipment, "{}", 400, "Server"},
 		"a cancellation":          {"DELETE", path + "/1", shipment, "", 404, "8064"},
 		"an unknown number":       {"GET", "/vis/track/pin/1/detail", "application/vnd.cpc.track-v2+xml", "", 404, "004"},

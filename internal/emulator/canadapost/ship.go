@@ -50,14 +50,31 @@ type order struct {
 	Reference   string   `xml:"delivery-spec>references>customer-ref-1"`
 	Contract    string   `xml:"delivery-spec>settlement-info>contract-id"`
 	Payment     string   `xml:"delivery-spec>settlement-info>intended-method-of-payment"`
-	Customs     *struct {
-		Currency string `xml:"currency"`
-		Reason   string `xml:"reason-for-export"`
-		Items    []struct {
-			Description string `xml:"customs-description"`
-			Value       string `xml:"customs-value-per-unit"`
-		} `xml:"sku-list>item"`
-	} `xml:"delivery-spec>customs"`
+	Customs     *customs `xml:"delivery-spec>customs"`
+}
+
+type customs struct {
+	Currency string `xml:"currency"`
+	Reason   string `xml:"reason-for-export"`
+	Items    []struct {
+		Description string `xml:"customs-description"`
+		Value       string `xml:"customs-value-per-unit"`
+		Country     string `xml:"country-of-origin"`
+		Province    string `xml:"province-of-origin"`
+	} `xml:"sku-list>item"`
+}
+
+// province is how Canada Post writes one.
+var province = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// refusal returns why Canada Post does not take the declaration, "" if it does.
+func (c customs) refusal() (code, text string) {
+	for _, item := range c.Items {
+		if item.Country == "CA" && !province.MatchString(item.Province) {
+			return "9141", "The province of origin is required if the country of origin is Canada."
+		}
+	}
+	return "", ""
 }
 
 // refusal returns why Canada Post does not take the order, "" if it does.
@@ -93,6 +110,11 @@ func (in order) refusal() (code, text string) {
 		return "1701", "A non-delivery handling option is required for the service."
 	}
 
+	if in.Customs != nil {
+		if code, text := in.Customs.refusal(); code != "" {
+			return code, text
+		}
+	}
 	for _, chosen := range in.Options {
 		if _, known := optionPrices[chosen.Code]; !known {
 			return "7261", "The option " + chosen.Code + " is not available."

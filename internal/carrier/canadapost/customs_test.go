@@ -1,0 +1,85 @@
+package canadapost_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// sentShipment is the part of a purchase that these tests read.
+type sentShipment struct {
+	Options []struct {
+		Code string `xml:"option-code"`
+	} `xml:"delivery-spec>options>option"`
+	Reason      string `xml:"delivery-spec>customs>reason-for-export"`
+	OtherReason string `xml:"delivery-spec>customs>other-reason"`
+	IOSS        string `xml:"delivery-spec>customs>ioss-id"`
+	Items       []struct {
+		Weight   string `xml:"unit-weight"`
+		Province string `xml:"province-of-origin"`
+	} `xml:"delivery-spec>customs>sku-list>item"`
+}
+
+// optionCodes returns the options of the purchase, in order.
+func (s sentShipment) optionCodes() string {
+	var codes []string
+	for _, chosen := range s.Options {
+		codes = append(codes, chosen.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+// spy keeps the bodies of the requests to a path.
+type spy struct {
+	via    carrier.Doer
+	suffix string
+	bodies [][]byte
+}
+
+// Do is carrier.Doer.
+func (s *spy) Do(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, s.suffix) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		s.bodies = append(s.bodies, body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return s.via.Do(r)
+}
+
+// buy purchases an order from an emulator, and returns what was sent.
+func buy(t *testing.T, order carrier.BuyOrder) (sentShipment, ship.Sale) {
+	t.Helper()
+	seen := &spy{via: newSchemas(t).Checked(carriertest.Server(t, newStandIn(t))), suffix: "/shipment"}
+	bought, err := openWith(t, credentials, seen).Buy(t.Context(), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var sent sentShipment
+	if err := xml.Unmarshal(seen.bodies[0], &sent); err != nil {
+		t.Fatal(err)
+	}
+	return sent, bought
+}
+
+// TestGoodsOfCanadaNameTheirProvince: Canada Post requires it of goods that were
+// made in Canada, and of no others.
+func TestGoodsOfCanadaNameTheirProvince(t *testing.T) {
+	t.Parallel()
+	order := foreignOrder()
+	order.Order.Customs.Items[1].OriginCountry = "CA"
+	sent, _ := buy(t, order)
+	if sent.Items[0].Province != "" || sent.Items[1].Province != "ON" {
+		t.Errorf("the items are %+v", sent.Items)
+	}
+}
