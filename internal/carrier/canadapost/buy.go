@@ -98,6 +98,9 @@ func (d driver) shipRequest(request carrier.BuyOrder, now time.Time) (draft, shi
 			Settlement: settlement{Contract: d.contract, Payment: d.payment},
 		},
 	}
+	if p.isAbroad {
+		p.options = append(p.options, instructionOf(sold))
+	}
 	if len(p.options) > 0 {
 		body.Delivery.Options = &optionList{p.options}
 	}

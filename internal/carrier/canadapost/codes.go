@@ -53,7 +53,8 @@ const (
 	optionAdult      = "PA18" // proof that the recipient is 18 or older
 	optionCoverage   = "COV"
 	optionHold       = "HFP"  // held for pickup, with a card
-	optionReturnPaid = "RASE" // back at the sender's expense if it cannot be delivered
+	optionReturn     = "RTS"  // back to the sender if it cannot be delivered
+	optionReturnPaid = "RASE" // the same, at the sender's expense
 )
 
 // adjustmentFuel is the code of the fuel surcharge.

@@ -83,3 +83,37 @@ func TestGoodsOfCanadaNameTheirProvince(t *testing.T) {
 		t.Errorf("the items are %+v", sent.Items)
 	}
 }
+
+// TestUndeliverableParcelsComeBack: the instruction depends on the service, so a
+// purchase has that of its service, and a quote of all services has none.
+func TestUndeliverableParcelsComeBack(t *testing.T) {
+	t.Parallel()
+	for service, want := range map[string]string{
+		"tracked_packet_international": "SO COV RTS",
+		"xpresspost_international":     "SO COV RASE",
+		"international_parcel_air":     "SO COV RASE",
+		"international_parcel_surface": "SO COV RASE",
+		"priority_worldwide_parcel":    "SO COV RASE",
+	} {
+		order := foreignOrder()
+		order.Service = service
+		if sent, _ := buy(t, order); sent.optionCodes() != want {
+			t.Errorf("%s: options %s, want %s", service, sent.optionCodes(), want)
+		}
+	}
+
+	domestic, _ := buy(t, domesticOrder())
+	if domestic.optionCodes() != "" {
+		t.Errorf("within Canada: options %s", domestic.optionCodes())
+	}
+
+	seen := &spy{via: carriertest.Server(t, newStandIn(t)), suffix: "/price"}
+	if _, err := openWith(t, credentials, seen).Rates(t.Context(), foreignOrder().Order); err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range []string{"RASE", "RTS", "ABAN"} {
+		if bytes.Contains(seen.bodies[0], []byte(code)) {
+			t.Errorf("the quote has an instruction: %s", seen.bodies[0])
+		}
+	}
+}

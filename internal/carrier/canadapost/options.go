@@ -30,8 +30,9 @@ func (c *checker) options(order ship.Order) {
 	}
 }
 
-// optionsOf returns the options of the order in Canada Post's codes.
-func optionsOf(order ship.Order, isAbroad bool) []option {
+// optionsOf returns the options of the order in Canada Post's codes: those that a
+// quote and a purchase share.
+func optionsOf(order ship.Order) []option {
 	var list []option
 	switch order.Options.Signature {
 	case "":
@@ -46,10 +47,15 @@ func optionsOf(order ship.Order, isAbroad bool) []option {
 	if order.Options.HoldAtLocation {
 		list = append(list, option{Code: optionHold})
 	}
-	if isAbroad {
-		// Services abroad need one of three instructions for a parcel that
-		// cannot be delivered.
-		list = append(list, option{Code: optionReturnPaid})
-	}
 	return list
+}
+
+// instructionOf returns what becomes of a parcel that cannot be delivered, of which
+// a purchase abroad must name one that the service has. Quotes are for all
+// services at once, so they name none.
+func instructionOf(sold service) option {
+	if sold.own == "INT.TP" {
+		return option{Code: optionReturn}
+	}
+	return option{Code: optionReturnPaid}
 }

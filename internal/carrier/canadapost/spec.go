@@ -66,7 +66,7 @@ var Spec = carrier.Spec{
 		"Shipments to the United States are refused: since August 2025 their duties must be prepaid by a qualified party, and Canada Post does not document how its API takes that.",
 		"Small packets and library materials are not sold: they have no tracking number, or need a customer's special status.",
 		"Prices are in Canadian dollars and include taxes.",
-		"Goods are declared in Canadian dollars. Duties cannot be prepaid. Undeliverable parcels abroad come back at the sender's expense.",
+		"Goods are declared in Canadian dollars. Duties cannot be prepaid. Undeliverable parcels abroad come back to the sender, with all services but Tracked Packet International at the sender's expense.",
 		"The insured value is in Canadian dollars.",
 		"Return labels (authorized returns), pickups, post offices as destinations and signatures of delivered parcels are offered by Canada Post and not by this driver.",
 		"Tracking asks about one parcel per call; Canada Post does not send pushes.",

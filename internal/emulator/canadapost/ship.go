@@ -106,8 +106,10 @@ func (in order) refusal() (code, text string) {
 		return "9116", "The phone number of the recipient is required."
 	case isAbroad && (in.Customs == nil || len(in.Customs.Items) == 0):
 		return "9140", "Customs information is required."
-	case isAbroad && !in.hasInstruction():
+	case isAbroad && len(in.instructions()) != 1:
 		return "1701", "A non-delivery handling option is required for the service."
+	case isAbroad && !takesInstruction(in.Service, in.instructions()[0]):
+		return "7261", "The option " + in.instructions()[0] + " is not available for the service."
 	}
 
 	if in.Customs != nil {
@@ -123,16 +125,28 @@ func (in order) refusal() (code, text string) {
 	return "", ""
 }
 
-// hasInstruction reports whether exactly one option says what becomes of a parcel
-// that cannot be delivered.
-func (in order) hasInstruction() bool {
-	count := 0
+// instructions returns the options that say what becomes of a parcel that cannot be
+// delivered.
+func (in order) instructions() []string {
+	var list []string
 	for _, chosen := range in.Options {
 		if chosen.Code == "RASE" || chosen.Code == "RTS" || chosen.Code == "ABAN" {
-			count++
+			list = append(list, chosen.Code)
 		}
 	}
-	return count == 1
+	return list
+}
+
+// takesInstruction reports whether a service has an instruction. Those of services
+// that are not named here are not known, so all pass.
+func takesInstruction(service, instruction string) bool {
+	switch service {
+	case "INT.TP":
+		return instruction == "RTS"
+	case "INT.XP", "INT.IP.AIR", "USA.XP":
+		return instruction != "RTS"
+	}
+	return true
 }
 
 // kept is what the emulator needs of a sale to answer again.
