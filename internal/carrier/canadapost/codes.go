@@ -65,12 +65,12 @@ const adjustmentFuel = "FUELSC"
 var reasons = map[string]string{
 	"documents":   "DOC",
 	"merchandise": "SOG",
-	"gift":        "GIF",
 	"sample":      "SAM",
 }
 
-// otherReasons are the words for contents without a code.
+// otherReasons are the words for contents without a code, 4 to 44 characters.
 var otherReasons = map[string]string{
+	"gift":           "Gift",
 	"returned_goods": "Returned goods",
 	"other":          "Other",
 }

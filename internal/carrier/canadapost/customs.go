@@ -1,6 +1,7 @@
 package canadapost
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -38,7 +39,7 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 	declared := &customs{Currency: "CAD", Reason: reasons[given.ContentsType]}
 	if declared.Reason == "" {
 		declared.Reason = "OTH"
-		declared.OtherReason = otherReasons[given.ContentsType]
+		declared.OtherReason = cmp.Or(otherReasons[given.ContentsType], otherReasons["other"])
 	}
 	if utf8.RuneCountInString(given.InvoiceNumber) <= maxInvoice {
 		declared.Invoice = given.InvoiceNumber

@@ -117,3 +117,24 @@ func TestUndeliverableParcelsComeBack(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryContentHasAReason buys every type of contents that the API has.
+func TestEveryContentHasAReason(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"merchandise":    "SOG",
+		"gift":           "OTH Gift",
+		"sample":         "SAM",
+		"documents":      "DOC",
+		"returned_goods": "OTH Returned goods",
+		"other":          "OTH Other",
+	}
+	for _, contents := range ship.ContentsTypes {
+		order := foreignOrder()
+		order.Order.Customs.ContentsType = contents
+		sent, _ := buy(t, order)
+		if got := strings.TrimSpace(sent.Reason + " " + sent.OtherReason); got != want[contents] {
+			t.Errorf("%s: %q, want %q", contents, got, want[contents])
+		}
+	}
+}

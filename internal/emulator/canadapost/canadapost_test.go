@@ -127,6 +127,8 @@ func TestRefusals(t *testing.T) {
 		"no instruction":          {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "RASE", "SO", 1), 400, "1701"},
 		"return, Xpresspost":      {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "RASE", "RTS", 1), 400, "7261"},
 		"paid return, packet":     {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "INT.XP", "INT.TP", 1), 400, "7261"},
+		"an unknown reason":       {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "GIF", 1), 400, "9142"},
+		"a reason without words":  {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "OTH", 1), 400, "9142"},
 		"not XML":                 {"POST", path, shipment, "{}", 400, "Server"},
 		"a cancellation":          {"DELETE", path + "/1", shipment, "", 404, "8064"},
 		"an unknown number":       {"GET", "/vis/track/pin/1/detail", "application/vnd.cpc.track-v2+xml", "", 404, "004"},

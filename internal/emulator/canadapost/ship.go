@@ -54,9 +54,10 @@ type order struct {
 }
 
 type customs struct {
-	Currency string `xml:"currency"`
-	Reason   string `xml:"reason-for-export"`
-	Items    []struct {
+	Currency    string `xml:"currency"`
+	Reason      string `xml:"reason-for-export"`
+	OtherReason string `xml:"other-reason"`
+	Items       []struct {
 		Description string `xml:"customs-description"`
 		Value       string `xml:"customs-value-per-unit"`
 		Country     string `xml:"country-of-origin"`
@@ -69,6 +70,15 @@ var province = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // refusal returns why Canada Post does not take the declaration, "" if it does.
 func (c customs) refusal() (code, text string) {
+	switch c.Reason {
+	case "DOC", "SAM", "REP", "SOG":
+	case "OTH":
+		if n := utf8.RuneCountInString(c.OtherReason); n < 4 || n > 44 {
+			return "9142", "The other reason for export must have 4 to 44 characters."
+		}
+	default:
+		return "9142", "The reason for export is not valid."
+	}
 	for _, item := range c.Items {
 		if item.Country == "CA" && !province.MatchString(item.Province) {
 			return "9141", "The province of origin is required if the country of origin is Canada."
