@@ -182,19 +182,20 @@ func (o offer) sale(answer purchaseAnswer, reference string) (ship.Sale, error) 
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "Amazon Shipping did not confirm the purchase")
 	}
 	parcel := answer.Payload.Packages[0]
-	if parcel.Reference != reference {
+	if string(parcel.Reference) != reference {
 		return ship.Sale{}, ship.Errorf(ship.Uncertain, "Amazon Shipping answered with a different parcel")
 	}
 
 	sold := ship.Sale{
 		Service:        o.service.code,
 		ServiceName:    o.service.name,
-		CarrierRef:     answer.Payload.ShipmentID,
-		TrackingNumber: parcel.TrackingID,
+		CarrierRef:     string(answer.Payload.ShipmentID),
+		TrackingNumber: string(parcel.TrackingID),
 		Price:          o.price,
-		DeliveryAt:     timeOf(answer.Payload.Promise.Delivery.End),
+		DeliveryAt:     timeOf(answer.Payload.Promise.Value.Delivery.End),
 	}
-	for _, document := range parcel.Documents {
+	for _, received := range parcel.Documents {
+		document := received.Value
 		format := strings.ToLower(document.Format)
 		switch {
 		case document.Type == "LABEL":

@@ -1,6 +1,7 @@
 package amazonshipping_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,6 +102,53 @@ func TestThePurchaseCarriesItsKey(t *testing.T) {
 	}
 	if n := len(server.Ledger.Entries()); n != 1 || len(again) != 2 {
 		t.Errorf("%d sales of %d requests", n, len(again))
+	}
+}
+
+// TestAnOddAnswerDoesNotLoseALabel changes types in the answer to a purchase. A
+// label that was paid cannot be looked up, so it must be read from what is there.
+func TestAnOddAnswerDoesNotLoseALabel(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	parcelOf := func(payload object) object { return payload["packageDocumentDetails"].([]any)[0].(object) }
+	for name, test := range map[string]struct {
+		change func(payload object)
+		number string // empty if it is the emulator's
+	}{
+		"a number for a tracking ID": {func(payload object) { parcelOf(payload)["trackingId"] = 1578648261977 }, "1578648261977"},
+		"a number for a shipment ID": {func(payload object) { payload["shipmentId"] = 87852211788104 }, ""},
+		"a promise that is a list":   {func(payload object) { payload["promise"] = []any{} }, ""},
+		"a time that is a number":    {func(payload object) { payload["promise"] = object{"deliveryWindow": object{"end": 1}} }, ""},
+		"another document": {func(payload object) {
+			parcel := parcelOf(payload)
+			parcel["packageDocuments"] = append(parcel["packageDocuments"].([]any), object{"type": "RECEIPT", "format": 1, "contents": "not base64!"}, "text")
+		}, ""},
+	} {
+		server := newStandIn(t)
+		via := carriertest.Server(t, server)
+		amazon := openWith(t, credentials, doer(func(r *http.Request) (*http.Response, error) {
+			response, err := via.Do(r)
+			if err != nil || !strings.HasSuffix(r.URL.Path, "/shipping/v2/shipments") {
+				return response, err
+			}
+			defer response.Body.Close()
+			var answer object
+			if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+				return nil, err
+			}
+			test.change(answer["payload"].(object))
+			changed, err := json.Marshal(answer)
+			response.Body = bodyOf(changed)
+			response.ContentLength = int64(len(changed))
+			response.Header.Del("Content-Length")
+			return response, err
+		}))
+
+		sold, err := amazon.Buy(t.Context(), order())
+		want := cmp.Or(test.number, server.Ledger.Entries()[0].Number)
+		if err != nil || sold.TrackingNumber != want || sold.CarrierRef == "" || len(sold.Label.Data) == 0 || len(sold.Documents) > 0 {
+			t.Errorf("%s: %+v, %v", name, sold, err)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package amazonshipping
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+)
 
 // The messages of the Shipping API, only the fields that are used.
 
@@ -162,22 +166,54 @@ type requestedExtra struct {
 	ID string `json:"id"`
 }
 
+// purchaseAnswer is read as far as it can be understood: Amazon has sold a label
+// that cannot be looked up, so a detail of an unexpected type must not lose it.
 type purchaseAnswer struct {
 	Payload *struct {
-		ShipmentID string `json:"shipmentId"`
+		ShipmentID identifier `json:"shipmentId"`
 		Packages   []struct {
-			Reference  string `json:"packageClientReferenceId"`
-			TrackingID string `json:"trackingId"`
-			Documents  []struct {
-				Type     string `json:"type"`
-				Format   string `json:"format"`
-				Contents []byte `json:"contents"`
-			} `json:"packageDocuments"`
+			Reference  identifier              `json:"packageClientReferenceId"`
+			TrackingID identifier              `json:"trackingId"`
+			Documents  []lenient[soldDocument] `json:"packageDocuments"`
 		} `json:"packageDocumentDetails"`
-		Promise struct {
+		Promise lenient[struct {
 			Delivery window `json:"deliveryWindow"`
-		} `json:"promise"`
+		}] `json:"promise"`
 	} `json:"payload"`
+}
+
+type soldDocument struct {
+	Type     string `json:"type"`
+	Format   string `json:"format"`
+	Contents []byte `json:"contents"`
+}
+
+// An identifier is a string, or a number of digits: Amazon's schema has the former
+// for a tracking ID, and its samples the latter. Anything else is read as none.
+type identifier string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (id *identifier) UnmarshalJSON(data []byte) error {
+	if carrierkit.AllDigits(string(data)) {
+		*id = identifier(data)
+		return nil
+	}
+
+	var text string
+	if err := json.Unmarshal(data, &text); err == nil {
+		*id = identifier(text)
+	}
+	return nil
+}
+
+// lenient reads as much of a value as has the expected types.
+type lenient[T any] struct{ Value T }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *lenient[T]) UnmarshalJSON(data []byte) error {
+	// The decoder skips what does not fit, and goes on with the rest.
+	_ = json.Unmarshal(data, &l.Value)
+	return nil
 }
 
 type trackingAnswer struct {
