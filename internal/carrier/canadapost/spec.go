@@ -61,6 +61,7 @@ var Spec = carrier.Spec{
 		"A connection needs a parcel services contract. Accounts of Solutions for Small Business without one are sold labels by another service of Canada Post, which Waybill does not call.",
 		"Every parcel is a shipment of its own: an order with several parcels is refused.",
 		"Labels are sold as transmitted, so no manifest is needed; a hand-over sheet lists what is handed over. Voiding a label asks Canada Post for a refund, which its staff decide: the shipment stays refund_pending. Canada Post needs an e-mail address for it, refund_email.",
+		"Canada Post allows labels without a manifest only to shippers who hand over fewer than 50 parcels a day from several places. Everybody else must transmit manifests, or pays full rates or is refused. Waybill does not make manifests for Canada Post: ask Canada Post before you use this driver for more.",
 		"The label is fetched after the sale. If that fails or the response to the sale is lost, the shipment is looked up by its request id, and the label is fetched again.",
 		"Canada Post does not recognize a repeated purchase: a second request is a second shipment.",
 		"Shipments to the United States are refused: since August 2025 their duties must be prepaid by a qualified party, and Canada Post does not document how its API takes that.",
