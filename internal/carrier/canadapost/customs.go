@@ -3,6 +3,7 @@ package canadapost
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,17 +47,46 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 	} else {
 		p.warnings = append(p.warnings, fmt.Sprintf("customs.invoiceNumber is left out: Canada Post takes at most %d characters", maxInvoice))
 	}
-	for _, tax := range given.TaxNumbers() {
-		if tax.Type == "ioss" && len(tax.Number) <= maxIOSS {
-			declared.IOSS = tax.Number
-		}
-	}
+	declared.IOSS = p.taxNumber(given)
 
 	weights := c.weights(order)
 	for i, item := range given.Items {
 		declared.Items = append(declared.Items, p.item(&c, i, item, weights[i]))
 	}
 	return declared, carrierkit.InvalidOrder("Canada Post", c.invalid)
+}
+
+// taxNumber returns the one tax number that Canada Post has room for: that of the
+// import scheme of the European Union, or else of who receives the goods. All
+// others are reported.
+func (p *draft) taxNumber(given *ship.Customs) string {
+	numbers := given.TaxNumbers()
+	for i := range numbers {
+		numbers[i].Number = strings.ReplaceAll(numbers[i].Number, " ", "")
+	}
+
+	fits := func(tax ship.TaxIdentifier) bool {
+		return tax.Number != "" && utf8.RuneCountInString(tax.Number) <= maxIOSS
+	}
+	chosen := slices.IndexFunc(numbers, func(tax ship.TaxIdentifier) bool { return tax.Type == "ioss" && fits(tax) })
+	if chosen < 0 {
+		chosen = slices.IndexFunc(numbers, func(tax ship.TaxIdentifier) bool { return tax.Party != "sender" && fits(tax) })
+	}
+
+	for i := range numbers {
+		if i == chosen {
+			continue
+		}
+		name := fmt.Sprintf("customs.taxIdentifiers.%d", i)
+		if untyped := i - len(given.TaxIdentifiers); untyped >= 0 {
+			name = fmt.Sprintf("customs.taxIds.%d", untyped)
+		}
+		p.warnings = append(p.warnings, fmt.Sprintf("%s is left out: Canada Post takes one number of at most %d characters, an IOSS number or one of the recipient or importer", name, maxIOSS))
+	}
+	if chosen < 0 {
+		return ""
+	}
+	return numbers[chosen].Number
 }
 
 // item returns one line of the declaration.

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,46 @@ func TestEveryContentHasAReason(t *testing.T) {
 		sent, _ := buy(t, order)
 		if got := strings.TrimSpace(sent.Reason + " " + sent.OtherReason); got != want[contents] {
 			t.Errorf("%s: %q, want %q", contents, got, want[contents])
+		}
+	}
+}
+
+// TestTaxNumbers: Canada Post has room for one number, and no other is dropped
+// without a warning.
+func TestTaxNumbers(t *testing.T) {
+	t.Parallel()
+	ioss := ship.TaxIdentifier{Type: "ioss", Number: "IM 123 456 7890"}
+	vat := ship.TaxIdentifier{Type: "vat", Number: "DE 123456789", Party: "recipient"}
+	importer := ship.TaxIdentifier{Type: "eori", Number: "DE1234567", Party: "importer"}
+	long := ship.TaxIdentifier{Type: "eori", Number: "DE123456789012345", Party: "importer"}
+	sender := ship.TaxIdentifier{Type: "gst", Number: "123456789", Party: "sender"}
+
+	for name, test := range map[string]struct {
+		given   []ship.TaxIdentifier
+		untyped []string
+		want    string
+		leftOut []string
+	}{
+		"IOSS with spaces":     {[]ship.TaxIdentifier{ioss}, nil, "IM1234567890", nil},
+		"IOSS before others":   {[]ship.TaxIdentifier{vat, ioss}, nil, "IM1234567890", []string{"taxIdentifiers.0"}},
+		"the recipient's":      {[]ship.TaxIdentifier{vat, importer}, nil, "DE123456789", []string{"taxIdentifiers.1"}},
+		"the importer's":       {[]ship.TaxIdentifier{sender, importer}, nil, "DE1234567", []string{"taxIdentifiers.0"}},
+		"one that is too long": {[]ship.TaxIdentifier{long}, nil, "", []string{"taxIdentifiers.0"}},
+		"the sender's":         {[]ship.TaxIdentifier{sender}, []string{"77"}, "", []string{"taxIdentifiers.0", "taxIds.0"}},
+	} {
+		order := foreignOrder()
+		order.Order.Customs.TaxIdentifiers = test.given
+		order.Order.Customs.TaxIDs = test.untyped
+		sent, bought := buy(t, order)
+
+		var leftOut []string
+		for _, warning := range bought.Warnings {
+			if field, _, ok := strings.Cut(warning, " is left out"); ok {
+				leftOut = append(leftOut, strings.TrimPrefix(field, "customs."))
+			}
+		}
+		if sent.IOSS != test.want || !slices.Equal(leftOut, test.leftOut) {
+			t.Errorf("%s: sent %q, left out %q", name, sent.IOSS, leftOut)
 		}
 	}
 }
