@@ -179,3 +179,28 @@ func TestTaxNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestCoverageWithinCanadaIsSignedFor: Canada Post requires a signature for it, in
+// quotes and purchases.
+func TestCoverageWithinCanadaIsSignedFor(t *testing.T) {
+	t.Parallel()
+	value := ship.Money{Minor: 15000, Currency: "CAD"}
+	for signature, want := range map[string]string{"": "SO COV", "standard": "SO COV", "adult": "PA18 COV"} {
+		order := domesticOrder()
+		order.Order.Options = ship.Options{Signature: signature, InsuredValue: value}
+		if sent, _ := buy(t, order); sent.optionCodes() != want {
+			t.Errorf("signature %q: options %s, want %s", signature, sent.optionCodes(), want)
+		}
+
+		rates, err := openWith(t, credentials, carriertest.Server(t, newStandIn(t))).Rates(t.Context(), order.Order)
+		if err != nil || len(rates) == 0 {
+			t.Errorf("signature %q: %d rates, %v", signature, len(rates), err)
+		}
+	}
+
+	abroad := foreignOrder()
+	abroad.Order.Options.Signature = ""
+	if sent, _ := buy(t, abroad); sent.optionCodes() != "COV RASE" {
+		t.Errorf("abroad: options %s", sent.optionCodes())
+	}
+}

@@ -32,17 +32,18 @@ func (c *checker) options(order ship.Order) {
 
 // optionsOf returns the options of the order in Canada Post's codes: those that a
 // quote and a purchase share.
-func optionsOf(order ship.Order) []option {
+func optionsOf(order ship.Order, isAbroad bool) []option {
+	isInsured := !order.Options.InsuredValue.IsZero()
 	var list []option
-	switch order.Options.Signature {
-	case "":
-	case "adult":
+	switch {
+	case order.Options.Signature == "adult":
 		list = append(list, option{Code: optionAdult})
-	default:
+	case order.Options.Signature != "", isInsured && !isAbroad:
+		// Within Canada, Canada Post covers only parcels that are signed for.
 		list = append(list, option{Code: optionSignature})
 	}
-	if value := order.Options.InsuredValue; !value.IsZero() {
-		list = append(list, option{Code: optionCoverage, Amount: value.Amount()})
+	if isInsured {
+		list = append(list, option{Code: optionCoverage, Amount: order.Options.InsuredValue.Amount()})
 	}
 	if order.Options.HoldAtLocation {
 		list = append(list, option{Code: optionHold})

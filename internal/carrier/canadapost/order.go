@@ -50,7 +50,7 @@ func checkDraft(c *checker, order ship.Order, now time.Time) (draft, error) {
 	p.mailingDate = c.mailingDate(order, now)
 	p.parcel = c.parcel(order)
 	c.options(order)
-	p.options = optionsOf(order)
+	p.options = optionsOf(order, c.isAbroad)
 	return p, carrierkit.InvalidOrder("Canada Post", c.invalid)
 }
 

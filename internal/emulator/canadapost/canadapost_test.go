@@ -129,6 +129,7 @@ func TestRefusals(t *testing.T) {
 		"paid return, packet":     {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "INT.XP", "INT.TP", 1), 400, "7261"},
 		"an unknown reason":       {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "GIF", 1), 400, "9142"},
 		"a reason without words":  {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "OTH", 1), 400, "9142"},
+		"coverage unsigned":       {"POST", path, shipment, strings.Replace(body("S1"), "</destination>", "</destination><options><option><option-code>COV</option-code><option-amount>100</option-amount></option></options>", 1), 400, "1702"},
 		"not XML":                 {"POST", path, shipment, "{}", 400, "Server"},
 		"a cancellation":          {"DELETE", path + "/1", shipment, "", 404, "8064"},
 		"an unknown number":       {"GET", "/vis/track/pin/1/detail", "application/vnd.cpc.track-v2+xml", "", 404, "004"},

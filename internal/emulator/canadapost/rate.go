@@ -154,6 +154,9 @@ func (p *post) price(w http.ResponseWriter, r *http.Request) {
 	case err != nil || weight <= 0 || weight > 30:
 		refuse(w, http.StatusBadRequest, "9151", "The weight is more than 30 kg or not valid.")
 		return
+	case country == "CA" && !isCoverageSigned(in.Options):
+		refuse(w, http.StatusBadRequest, "1702", "The option COV requires the option SO.")
+		return
 	case country == "":
 		refuse(w, http.StatusBadRequest, "9112", "The destination is missing.")
 		return

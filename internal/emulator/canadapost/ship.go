@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,12 +128,24 @@ func (in order) refusal() (code, text string) {
 			return code, text
 		}
 	}
+	if !isAbroad && !isCoverageSigned(in.Options) {
+		return "1702", "The option COV requires the option SO."
+	}
 	for _, chosen := range in.Options {
 		if _, known := optionPrices[chosen.Code]; !known {
 			return "7261", "The option " + chosen.Code + " is not available."
 		}
 	}
 	return "", ""
+}
+
+// isCoverageSigned reports whether a parcel that is covered is signed for, which
+// Canada Post requires within Canada.
+func isCoverageSigned(options []option) bool {
+	has := func(codes ...string) bool {
+		return slices.ContainsFunc(options, func(o option) bool { return slices.Contains(codes, o.Code) })
+	}
+	return !has("COV") || has("SO", "PA18", "PA19")
 }
 
 // instructions returns the options that say what becomes of a parcel that cannot be
