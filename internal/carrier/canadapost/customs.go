@@ -142,6 +142,34 @@ func (c *checker) weights(order ship.Order) []int64 {
 			weights[i] = max(left/max(missing, 1), 1)
 		}
 	}
+	return withoutRounding(weights, items, order.Parcels[0].WeightGrams)
+}
+
+// withoutRounding lowers the weights of goods that are heavier than their parcel
+// by no more than rounding explains: every piece is rounded up to a gram, so three
+// of 0.1 lb are 138 g in a parcel of 137 g. Weights that differ by more are the
+// client's own.
+func withoutRounding(weights []int64, items []ship.CustomsItem, parcel int64) []int64 {
+	var units int64
+	excess := -parcel
+	for i, item := range items {
+		units += int64(item.Quantity)
+		excess += weights[i] * int64(item.Quantity)
+	}
+	if excess > units {
+		return weights
+	}
+
+	for wasLowered := true; excess > 0 && wasLowered; {
+		wasLowered = false
+		for i, item := range items {
+			if excess > 0 && weights[i] > 1 && item.Quantity > 0 {
+				weights[i]--
+				excess -= int64(item.Quantity)
+				wasLowered = true
+			}
+		}
+	}
 	return weights
 }
 

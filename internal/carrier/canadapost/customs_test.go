@@ -204,3 +204,46 @@ func TestCoverageWithinCanadaIsSignedFor(t *testing.T) {
 		t.Errorf("abroad: options %s", sent.optionCodes())
 	}
 }
+
+// TestGoodsAreNotHeavierThanTheirParcel: weights are rounded up piece by piece,
+// which can add up to more than the parcel.
+func TestGoodsAreNotHeavierThanTheirParcel(t *testing.T) {
+	t.Parallel()
+	type goods struct {
+		quantity int
+		grams    int64
+	}
+	for name, test := range map[string]struct {
+		parcel int64
+		goods  []goods
+		want   string
+	}{
+		"three of 0.1 lb in 0.3 lb":  {137, []goods{{3, 46}}, "0.045"},
+		"as heavy as the parcel":     {138, []goods{{3, 46}}, "0.046"},
+		"only as much as is needed":  {182, []goods{{1, 46}, {3, 46}}, "0.045 0.045"},
+		"the first is enough":        {183, []goods{{1, 46}, {3, 46}}, "0.045 0.046"},
+		"a gram is the least":        {9, []goods{{2, 1}, {1, 10}}, "0.001 0.007"},
+		"more than rounding":         {100, []goods{{3, 46}}, "0.046"},
+		"no room for the unweighted": {100, []goods{{1, 100}, {2, 0}}, "0.098 0.001"},
+	} {
+		order := foreignOrder()
+		order.Order.Parcels[0].Weight = float64(test.parcel)
+		order.Order.Parcels[0].WeightGrams = test.parcel
+		line := order.Order.Customs.Items[1]
+		order.Order.Customs.Items = nil
+		for _, good := range test.goods {
+			line.Quantity = good.quantity
+			line.WeightGrams = good.grams
+			order.Order.Customs.Items = append(order.Order.Customs.Items, line)
+		}
+
+		sent, _ := buy(t, order)
+		var got []string
+		for _, item := range sent.Items {
+			got = append(got, item.Weight)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %q, want %s", name, got, test.want)
+		}
+	}
+}
