@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -35,6 +36,7 @@ func (d *driver) newDraft(order ship.Order, reference string, isQuote bool) (dra
 		ShipTo:         to,
 		ShipDate:       c.shipDate(order),
 		Packages:       []pack{c.pack(order, reference)},
+		Taxes:          c.taxes(order),
 		ChannelDetails: channel{Type: "EXTERNAL"},
 	}
 	if point := order.Options.ServicePoint; point != "" {
@@ -136,6 +138,20 @@ func firstRunes(text string, limit int) string {
 		return string(runes[:limit])
 	}
 	return text
+}
+
+// taxes returns the sender's GST number, which Amazon takes for shipments in India.
+func (c *checker) taxes(order ship.Order) []taxDetail {
+	if c.business.country != "IN" {
+		return nil
+	}
+	for _, tax := range order.Customs.TaxNumbers() {
+		number := strings.ReplaceAll(tax.Number, " ", "")
+		if tax.Type == "gst" && tax.Party == "sender" && (tax.Country == "" || tax.Country == "IN") && number != "" {
+			return []taxDetail{{Type: "GST", Number: number}}
+		}
+	}
+	return nil
 }
 
 // shipDate returns noon of the order's day at the origin; empty for now.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -287,6 +288,59 @@ func TestTheHostFollowsTheBusiness(t *testing.T) {
 		}
 		if err := c.Check(t.Context()); err != nil || !slices.Equal(hosts, []string{"api.amazon.com", want}) {
 			t.Errorf("%q: %v, %v", business, hosts, err)
+		}
+	}
+}
+
+// TestTheGSTNumberOfIndia: Amazon takes the sender's GST number in India, and no
+// other number.
+func TestTheGSTNumberOfIndia(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		business string
+		tax      ship.TaxIdentifier
+		want     string
+	}{
+		"the sender's":    {"IN", ship.TaxIdentifier{Type: "gst", Number: "27 AAPFU0939F 1ZV"}, `[{"taxType":"GST","taxRegistrationNumber":"27AAPFU0939F1ZV"}]`},
+		"the recipient's": {"IN", ship.TaxIdentifier{Type: "gst", Number: "27AAPFU0939F1ZV", Party: "recipient"}, ""},
+		"of Singapore":    {"IN", ship.TaxIdentifier{Type: "gst", Number: "M90312345A", Country: "SG"}, ""},
+		"another type":    {"IN", ship.TaxIdentifier{Type: "pan", Number: "AAPFU0939F"}, ""},
+		"another country": {"US", ship.TaxIdentifier{Type: "gst", Number: "27AAPFU0939F1ZV"}, ""},
+	} {
+		given := maps.Clone(credentials)
+		given["business_id"] = "AmazonShipping_" + test.business
+		asked := order().Order
+		asked.Origin.Country = test.business
+		asked.Destination.Country = test.business
+		asked.Customs = &ship.Customs{TaxIdentifiers: []ship.TaxIdentifier{test.tax}}
+
+		var sent struct {
+			Taxes json.RawMessage `json:"taxDetails"`
+		}
+		wasAsked := false
+		via := carriertest.Server(t, newStandIn(t))
+		amazon := openWith(t, given, doer(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/rates") {
+				body, err := readAll(r)
+				if err != nil {
+					return nil, err
+				}
+				if err := json.Unmarshal(body, &sent); err != nil {
+					t.Error(err)
+				}
+				wasAsked = true
+				r.Body = bodyOf(body)
+			}
+			return via.Do(r)
+		}))
+
+		// The emulator sells in the United States, so it has no offer in India.
+		_, err := amazon.Rates(t.Context(), asked)
+		if err != nil && ship.ErrorOf(err).Refusal.Code != "NO_COVERAGE" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !wasAsked || string(sent.Taxes) != test.want {
+			t.Errorf("%s: sent %s, want %s", name, sent.Taxes, test.want)
 		}
 	}
 }

@@ -55,6 +55,7 @@ var Spec = carrier.Spec{
 		"Amazon names its services by ids that differ by country and account. Waybill sorts them by their names into the services above, and offers the cheapest of each.",
 		"Shipments are domestic, in the country of the business ID, and are orders of your own channels, not of Amazon.",
 		"Every parcel is a shipment of its own, and needs its size.",
+		"In India the sender's GST number goes to Amazon, from customs.taxIdentifiers with type gst. Other tax numbers are not sent.",
 		"Where an offer requires a choice, such as a kind of delivery confirmation, the cheapest is chosen. A signature is bought where the offer has one; offers without one are left out.",
 		"Parcels are polled, one per call, by the carrier ID of Amazon's own network.",
 		"A parcel goes to a locker or counter of Amazon with its access point id as destination.servicePoint. The driver does not search access points.",

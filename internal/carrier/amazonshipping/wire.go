@@ -63,8 +63,14 @@ type rateRequest struct {
 	ShipTo         address      `json:"shipTo"`
 	ShipDate       string       `json:"shipDate,omitempty"`
 	Packages       []pack       `json:"packages"`
+	Taxes          []taxDetail  `json:"taxDetails,omitempty"`
 	ChannelDetails channel      `json:"channelDetails"`
 	AccessPoint    *accessPoint `json:"destinationAccessPointDetails,omitempty"`
+}
+
+type taxDetail struct {
+	Type   string `json:"taxType"` // "GST" is the only one
+	Number string `json:"taxRegistrationNumber"`
 }
 
 // An accessPoint is a locker or a counter where the recipient collects the parcel.

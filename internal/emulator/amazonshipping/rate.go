@@ -65,6 +65,10 @@ type rateRequest struct {
 			Quantity int `json:"quantity"`
 		} `json:"items"`
 	} `json:"packages"`
+	Taxes []struct {
+		Type   string `json:"taxType"`
+		Number string `json:"taxRegistrationNumber"`
+	} `json:"taxDetails"`
 	Channel struct {
 		Type string `json:"channelType"`
 	} `json:"channelDetails"`
@@ -113,6 +117,11 @@ func (in rateRequest) invalid() string {
 	}
 	if len(in.Packages) != 1 || in.Channel.Type != "EXTERNAL" {
 		return "packages or channelDetails are not valid"
+	}
+	for _, tax := range in.Taxes {
+		if tax.Type != "GST" || tax.Number == "" {
+			return "taxDetails must be of the type GST, with a number"
+		}
 	}
 	parcel := in.Packages[0]
 	switch {
