@@ -244,6 +244,9 @@ func newError(got answer) *Error {
 	if e.Code == "" {
 		e.Code = "http_" + strconv.Itoa(got.status)
 		e.Detail = http.StatusText(got.status)
+		if location := got.header.Get("Location"); location != "" && got.status < 400 {
+			e.Detail = "the service redirects to " + location + "; set its URL to that address"
+		}
 	}
 	if e.RequestID == "" {
 		e.RequestID = got.header.Get("Request-Id")

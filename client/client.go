@@ -32,7 +32,7 @@ type Client struct {
 // Options are the settings of a Client. Zero values are the defaults.
 type Options struct {
 	BaseURL    string            // address of the service; DefaultBaseURL
-	HTTPClient *http.Client      // one with a time-out of 40 s, longer than the service takes
+	HTTPClient *http.Client      // one with a time-out of 40 s, longer than the service takes; redirects are never followed
 	Transport  http.RoundTripper // of the default HTTPClient, such as one that goes through a proxy; the network
 	Attempts   int               // of one call, the first included; 4. One never retries.
 	MaxWait    time.Duration     // longest wait between two attempts; 30 s. A service that asks for more gets no retry.
@@ -62,6 +62,7 @@ func New(key string, o Options) *Client {
 	if c.http == nil {
 		c.http = &http.Client{Transport: o.Transport, Timeout: 40 * time.Second}
 	}
+	c.http = withoutRedirects(c.http)
 	if c.attempts <= 0 {
 		c.attempts = 4
 	}
@@ -69,6 +70,15 @@ func New(key string, o Options) *Client {
 		c.longest = 30 * time.Second
 	}
 	return c
+}
+
+// withoutRedirects returns a copy of an HTTP client that does not follow redirects.
+// A POST that is redirected becomes a GET, whose answer would be taken for that of
+// the POST: nothing would be done, and there would be no error.
+func withoutRedirects(caller *http.Client) *http.Client {
+	own := *caller
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
 }
 
 // A CallOption changes one call.

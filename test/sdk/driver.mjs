@@ -43,6 +43,7 @@ function describe(error) {
     message: error.message,
     status: error.status,
     code: error.code,
+    detail: error.detail,
     requestId: error.requestId,
     source: error.source,
     carrier: error.carrier,

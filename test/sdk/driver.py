@@ -56,7 +56,7 @@ def plain(value):
 
 def describe(error):
     out = {"class": type(error).__name__, "message": str(error)}
-    for name in ("status", "code", "requestId", "source", "carrier", "carrierCode", "reason", "attempts"):
+    for name in ("status", "code", "detail", "requestId", "source", "carrier", "carrierCode", "reason", "attempts"):
         out[name] = getattr(error, snake(name), None)
     if getattr(error, "retry_after", None) is not None:
         out["retryAfterMs"] = round(error.retry_after * 1000)

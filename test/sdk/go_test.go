@@ -135,6 +135,7 @@ func goError(err error) map[string]any {
 	if problem, ok := errors.AsType[*client.Error](err); ok {
 		out["status"] = problem.Status
 		out["code"] = problem.Code
+		out["detail"] = problem.Detail
 		out["requestId"] = problem.RequestID
 		out["source"] = problem.Source
 		out["carrier"] = problem.Carrier

@@ -161,7 +161,9 @@ export class Core {
     }
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
 
-    const init: RequestInit = { method: call.method, headers }
+    // A POST that is redirected becomes a GET, whose response would be taken for
+    // that of the POST: nothing would be done, and there would be no error.
+    const init: RequestInit = { method: call.method, headers, redirect: 'manual' }
     if (call.file !== undefined) {
       headers['content-type'] = call.file.contentType
       init.body = call.file.data as BodyInit

@@ -61,15 +61,17 @@ export class APIError extends WaybillError {
     const requestId = problem.requestId ?? headers.get('request-id') ?? undefined
     const fields = (problem.errors ?? []).map((field) => `${field.pointer ?? field.parameter ?? ''} ${field.detail}`)
 
+    const detail = problem.detail ?? redirectDetail(status, headers)
+
     let message = `${status} ${code}`
-    if (problem.detail) message += `: ${problem.detail}`
+    if (detail) message += `: ${detail}`
     if (fields.length > 0) message += `; ${fields.join(', ')}`
     if (requestId) message += ` (${requestId})`
     super(message)
 
     this.status = status
     this.code = code
-    this.detail = problem.detail ?? ''
+    this.detail = detail
     this.requestId = requestId
     this.source = problem.source
     this.retryable = problem.retryable ?? false
@@ -133,4 +135,10 @@ function retryAfter(headers: Headers): number | undefined {
   const sent = Date.parse(headers.get('date') ?? '')
   if (Number.isNaN(at)) return undefined
   return Math.max(at - (Number.isNaN(sent) ? Date.now() : sent), 0)
+}
+
+/** What to do about a redirect; it is never followed. */
+function redirectDetail(status: number, headers: Headers): string {
+  const location = headers.get('location')
+  return location && status < 400 ? `the service redirects to ${location}; set its URL to that address` : ''
 }

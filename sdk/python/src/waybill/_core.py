@@ -284,6 +284,7 @@ class Core(_Base):
                         headers=request.headers,
                         content=request.content,
                         timeout=request.timeout,
+                        follow_redirects=False,  # a redirected POST would become a GET
                     )
                 except (httpx.HTTPError, httpx.InvalidURL) as cause:
                     raise request.lost(cause) from cause  # type: ignore[arg-type]
@@ -344,6 +345,7 @@ class AsyncCore(_Base):
                         headers=request.headers,
                         content=request.content,
                         timeout=request.timeout,
+                        follow_redirects=False,  # a redirected POST would become a GET
                     )
                 except (httpx.HTTPError, httpx.InvalidURL) as cause:
                     raise request.lost(cause) from cause  # type: ignore[arg-type]

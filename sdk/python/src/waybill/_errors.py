@@ -71,7 +71,7 @@ class APIError(WaybillError):
         problem: dict[str, Any] = body if isinstance(body, dict) else {}
         self.status = status
         self.code = problem.get("code") or f"http_{status}"
-        self.detail = problem.get("detail") or ""
+        self.detail = problem.get("detail") or _redirect_detail(status, headers)
         self.request_id = problem.get("requestId") or headers.get("request-id")
         self.source = problem.get("source")
         self.retryable = bool(problem.get("retryable"))
@@ -147,6 +147,12 @@ def _class_of(status: int, body: Any) -> type[APIError]:
     if status in (400, 413, 415, 422):
         return ValidationError
     return APIError
+
+
+def _redirect_detail(status: int, headers: Mapping[str, str]) -> str:
+    """What to do about a redirect; it is never followed."""
+    location = headers.get("location")
+    return f"the service redirects to {location}; set its URL to that address" if location and status < 400 else ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
