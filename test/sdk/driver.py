@@ -33,6 +33,8 @@ def keywords(order, seen):
         out["timeout"] = options["timeoutMs"] / 1000
     if "everyMs" in options:
         out["every"] = options["everyMs"] / 1000
+    if "headers" in options:
+        out["headers"] = options["headers"]
     out["on_response"] = seen.append
     return out
 

@@ -117,6 +117,11 @@ func (goLibrary) run(t *testing.T, order order) outcome {
 		made.options = append(made.options, client.IdempotencyKey(key))
 	}
 
+	// Calls of the Go library take no headers; the option is the only way.
+	if headers, ok := order.Options["headers"].(map[string]any); ok {
+		made.options = append(made.options, client.IdempotencyKey(headers["Idempotency-Key"].(string)))
+	}
+
 	result, err := call(made)
 	if err != nil {
 		return outcome{Error: goError(err)}

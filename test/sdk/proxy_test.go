@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,7 +70,8 @@ func (p *proxy) seen() []request {
 func (p *proxy) next(r *http.Request) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests = append(p.requests, request{r.Method, r.URL.Path, r.Header.Get("Idempotency-Key"), time.Now()})
+	key := strings.Join(r.Header.Values("Idempotency-Key"), ", ")
+	p.requests = append(p.requests, request{r.Method, r.URL.Path, key, time.Now()})
 	if len(p.faults) == 0 {
 		return fault{Kind: "none"}
 	}

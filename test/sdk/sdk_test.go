@@ -68,10 +68,11 @@ type signature struct {
 
 // An expectation is about the requests of a step.
 type expectation struct {
-	Count          int  `json:"count"`
-	WithKey        *int `json:"withKey"`
-	SameKey        bool `json:"sameKey"`
-	WaitsAtLeastMs int  `json:"waitsAtLeastMs"`
+	Count          int    `json:"count"`
+	WithKey        *int   `json:"withKey"`
+	SameKey        bool   `json:"sameKey"`
+	Key            string `json:"key"` // of every request
+	WaitsAtLeastMs int    `json:"waitsAtLeastMs"`
 }
 
 // An order is what a driver is sent for a step.
@@ -238,6 +239,9 @@ func (b *bench) checkRequests(t *testing.T, name string, want expectation) {
 	for _, request := range seen {
 		if request.key != "" {
 			keyed++
+		}
+		if want.Key != "" && request.key != b.fill(want.Key) {
+			t.Errorf("%s: key %q, want %q", name, request.key, b.fill(want.Key))
 		}
 		if want.SameKey && (request.key == "" || request.key != seen[0].key) {
 			t.Errorf("%s: keys %q and %q, want the same", name, seen[0].key, request.key)

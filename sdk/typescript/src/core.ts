@@ -134,8 +134,9 @@ export class Core {
    * answer reaching us is not done again.
    */
   async send(call: Call, options: CallOptions): Promise<{ info: ResponseInfo; body: Uint8Array }> {
-    const idempotencyKey = options.idempotencyKey ?? (call.keyed ? `auto-${crypto.randomUUID()}` : undefined)
-    const request = this.#request(call, options, idempotencyKey)
+    const given = lowerCased(options.headers)
+    const idempotencyKey = options.idempotencyKey ?? given['idempotency-key'] ?? (call.keyed ? `auto-${crypto.randomUUID()}` : undefined)
+    const request = this.#request(call, given, idempotencyKey)
     const maxAttempts = options.maxAttempts ?? this.#maxAttempts
 
     for (let attempt = 1; ; attempt++) {
@@ -153,9 +154,9 @@ export class Core {
     }
   }
 
-  #request(call: Call, options: CallOptions, idempotencyKey: string | undefined): { url: string; init: RequestInit } {
+  #request(call: Call, given: Record<string, string>, idempotencyKey: string | undefined): { url: string; init: RequestInit } {
     const headers: Record<string, string> = {
-      ...options.headers,
+      ...given,
       authorization: `Bearer ${this.#key}`,
       'user-agent': this.#userAgent,
     }
@@ -285,6 +286,14 @@ export class Pages<T> implements AsyncIterable<T> {
       cursor = page.nextCursor
     }
   }
+}
+
+/**
+ * Headers with their names in lower case. fetch joins the values of names that
+ * differ in case only: two idempotency keys would become a third one.
+ */
+function lowerCased(headers: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
 /** Waits, or throws the reason of the signal. */

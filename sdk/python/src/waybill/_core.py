@@ -144,12 +144,15 @@ class _Request:
         self.timeout = options.get("timeout", core._timeout)
         self.max_attempts = options.get("max_attempts", core._max_attempts)
 
-        self.idempotency_key = options.get("idempotency_key")
+        # Names that differ in case only would be sent as two headers.
+        given = {name.lower(): value for name, value in options.get("headers", {}).items()}
+
+        self.idempotency_key = options.get("idempotency_key", given.get("idempotency-key"))
         if self.idempotency_key is None and call.keyed:
             self.idempotency_key = f"auto-{uuid.uuid4()}"
 
         self.headers = {
-            **options.get("headers", {}),
+            **given,
             "authorization": f"Bearer {core._key}",
             "user-agent": core._user_agent,
         }
