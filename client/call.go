@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -44,7 +45,7 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 		option(&in)
 	}
 	if in.effect && in.idempotency == "" {
-		in.idempotency = newIdempotencyKey()
+		in.idempotency = NewIdempotencyKey()
 	}
 
 	var body []byte
@@ -64,7 +65,11 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 		return got, err
 	}
 	if err := json.Unmarshal(got.body, out); err != nil {
-		return got, fmt.Errorf("waybill: answer of %s %s: %w", in.method, in.path, err)
+		return got, &NetworkError{
+			IdempotencyKey: in.idempotency,
+			Sent:           true,
+			Err:            fmt.Errorf("answer of %s %s: %w", in.method, in.path, err),
+		}
 	}
 	return got, nil
 }
@@ -73,8 +78,14 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 // same request, idempotency key included: what an attempt has done without its
 // answer reaching us is not done again.
 func (c *Client) retry(ctx context.Context, in call, body []byte) (answer, error) {
+	sent := false
 	for attempt := 1; ; attempt++ {
 		got, err := c.send(ctx, in, body)
+		if lost, ok := errors.AsType[*NetworkError](err); ok {
+			// An earlier attempt may have arrived even if the last did not.
+			lost.Sent = lost.Sent || sent
+			sent = lost.Sent
+		}
 		wait, again := c.retryAfter(ctx, attempt, err)
 		if !again {
 			return got, err
@@ -146,7 +157,7 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 
 	response, err := c.http.Do(request)
 	if err != nil {
-		return answer{}, fmt.Errorf("waybill: %w", err)
+		return answer{}, &NetworkError{IdempotencyKey: in.idempotency, Sent: mayHaveBeenSent(err), Err: err}
 	}
 	defer response.Body.Close()
 
@@ -154,20 +165,46 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 	// one that just fits.
 	got := answer{status: response.StatusCode, header: response.Header}
 	if got.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)); err != nil {
-		return got, fmt.Errorf("waybill: answer of %s %s was cut off: %w", in.method, in.path, err)
+		return got, &NetworkError{
+			IdempotencyKey: in.idempotency,
+			Sent:           true,
+			Err:            fmt.Errorf("answer of %s %s was cut off: %w", in.method, in.path, err),
+		}
 	}
 	if len(got.body) > maxAnswer {
 		return got, fmt.Errorf("waybill: %w: answer of %s %s is over %d bytes", errBadRequest, in.method, in.path, maxAnswer)
 	}
 
 	if got.status < 200 || got.status >= 300 {
-		return got, newError(got)
+		refused := newError(got)
+		refused.IdempotencyKey = in.idempotency
+		return got, refused
 	}
 	if c.answered != nil && strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
 		c.answered(got.body)
 	}
 	return got, nil
 }
+
+// mayHaveBeenSent reports whether a request that failed may have reached the service:
+// one whose connection could not be made has not.
+func mayHaveBeenSent(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return !ok || operation.Op != "dial"
+}
+
+// A NetworkError is the error of a call that has no complete answer of the service. A
+// call with an effect may have been carried out: repeat it with the same
+// IdempotencyKey to learn what became of it.
+type NetworkError struct {
+	IdempotencyKey string // of the call; empty if it has no effect
+	Sent           bool   // whether an attempt may have reached the service
+	Err            error
+}
+
+func (e *NetworkError) Error() string { return "waybill: " + e.Err.Error() }
+
+func (e *NetworkError) Unwrap() error { return e.Err }
 
 // An Error is an answer that is an error, as the service explains it. Decide
 // by Code; the codes are in the service's documentation.
@@ -185,6 +222,10 @@ type Error struct {
 	CarrierCode    string       `json:"carrierCode"`
 	CarrierMessage string       `json:"carrierMessage"`
 	Errors         []FieldError `json:"errors"`
+
+	// IdempotencyKey is that of the call, empty if it has no effect: repeat the call
+	// with it to learn what became of it.
+	IdempotencyKey string `json:"-"`
 
 	RetryAfter time.Duration `json:"-"` // zero when the service did not say
 	Body       []byte        `json:"-"` // the answer as it was received, with members that are not above

@@ -87,8 +87,10 @@ type CallOption func(*call)
 // IdempotencyKey makes a call that has an effect safe to repeat with the same
 // key, also by another process or after a crash: the answer of the first call
 // is returned, and nothing is done again. Without it each call makes a key of
-// its own, which covers the retries of that call alone.
+// its own, which covers the retries of that call alone; Error and NetworkError
+// have it, so that a call whose answer was lost can be resumed.
 func IdempotencyKey(key string) CallOption { return func(c *call) { c.idempotency = key } }
 
-// newIdempotencyKey returns a key that no other call has.
-func newIdempotencyKey() string { return "auto-" + rand.Text() }
+// NewIdempotencyKey returns a key that no other call has, for callers who keep the
+// key before the call.
+func NewIdempotencyKey() string { return "auto-" + rand.Text() }

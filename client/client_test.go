@@ -379,3 +379,40 @@ func TestARequestIsWrittenAsTheServiceReadsIt(t *testing.T) {
 		t.Errorf("%s, %v", body, err)
 	}
 }
+
+func TestErrorsHaveTheKeyToResumeWith(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{says(503, `{"code":"outcome_unknown"}`)}}
+	_, err := s.client(t, Options{Attempts: 1}).CreateShipment(t.Context(), order)
+	if refused, ok := errors.AsType[*Error](err); !ok || refused.IdempotencyKey == "" || refused.IdempotencyKey != s.requests()[0].key {
+		t.Errorf("an answer that is an error: %+v", err)
+	}
+
+	for name, lost := range map[string]http.HandlerFunc{"no answer": hangsUp, "half an answer": cutsOff, "no JSON": says(200, "<html>")} {
+		s := &script{answers: []http.HandlerFunc{lost}}
+		_, err := s.client(t, Options{Attempts: 2}).CreateShipment(t.Context(), order, IdempotencyKey("order-1"))
+		if failed, ok := errors.AsType[*NetworkError](err); !ok || failed.IdempotencyKey != "order-1" || !failed.Sent {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+
+	nowhere := New("sk_test_1", Options{BaseURL: "http://127.0.0.1:1", Attempts: 1})
+	_, err = nowhere.CreateShipment(t.Context(), order)
+	if failed, ok := errors.AsType[*NetworkError](err); !ok || failed.IdempotencyKey == "" || failed.Sent {
+		t.Errorf("without a connection: %+v", err)
+	}
+}
+
+func TestALostAttemptCountsAsSentEvenIfTheLastIsNot(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(hangsUp))
+	c := New("sk_test_1", Options{BaseURL: server.URL, Attempts: 2})
+	c.wait = func(int) time.Duration {
+		server.Close()
+		return time.Millisecond
+	}
+	_, err := c.CreateShipment(t.Context(), order)
+	if failed, ok := errors.AsType[*NetworkError](err); !ok || !failed.Sent {
+		t.Errorf("%+v", err)
+	}
+}

@@ -33,12 +33,12 @@ var exitCodes = []struct {
 }{
 	{0, "done"},
 	{exitFailed, "failed; the message says why"},
-	{exitUsage, "wrong usage: an unknown flag, or an argument that is missing"},
+	{exitUsage, "wrong usage: an unknown flag, or a flag or an argument that is missing"},
 	{exitNotFound, "not found"},
 	{exitNotSignedIn, "not signed in, or the key may not do this"},
 	{exitRefused, "the carrier refused"},
 	{exitTryLater, "try again later: too many requests, or the service or a carrier is not available"},
-	{exitPending, "not known yet: the carrier has not answered. Look at it again, and do not buy anew"},
+	{exitPending, "not known yet: the carrier has not answered, the answer was lost, or a person must approve. Look at it again, and do not buy anew"},
 	{exitInterrupted, "interrupted"},
 }
 
@@ -53,13 +53,24 @@ func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 // subcommands those of wrong usage.
 func checkUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usage("%v", err)
-			}
-			return nil
+	check := cmd.Args
+	if check == nil {
+		check = cobra.ArbitraryArgs
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usage("%v", err)
 		}
+
+		// Cobra checks these itself after the arguments, with an error that cannot be
+		// told from others.
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return usage("%v", err)
+		}
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return usage("%v", err)
+		}
+		return nil
 	}
 	for _, subcommand := range cmd.Commands() {
 		checkUsage(subcommand)
@@ -68,9 +79,15 @@ func checkUsage(cmd *cobra.Command) {
 
 // A PendingError is the error of a command whose outcome is not known yet. A script
 // must neither take it for a failure nor repeat it under another key.
-type PendingError struct{ ID, Status string }
+type PendingError struct {
+	ID, Status string
+	Approval   string // id of the approval that a purchase waits for; empty if for the carrier
+}
 
 func (e *PendingError) Error() string {
+	if e.Approval != "" {
+		return e.ID + " waits for approval " + e.Approval + ": a person must approve it in the dashboard before it is bought; do not repeat it"
+	}
 	if e.Status == "needs_review" {
 		return e.ID + " needs review: the carrier did not answer, and may have done it; see the dashboard, and do not repeat it"
 	}
@@ -85,6 +102,11 @@ func ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}
+	// Interrupting a command that waits to repeat a call is no answer of the service,
+	// although the error has the last one.
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
 	if _, ok := errors.AsType[*PendingError](err); ok {
 		return exitPending
 	}
@@ -94,13 +116,18 @@ func ExitCode(err error) int {
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return exitCodeOf(refused)
 	}
-	_, unreachable := errors.AsType[*url.Error](err)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case errors.Is(err, errNotSignedIn):
+	if errors.Is(err, errNotSignedIn) {
 		return exitNotSignedIn
-	case unreachable:
+	}
+
+	if lost, ok := errors.AsType[*client.NetworkError](err); ok {
+		// A call with an effect that may have arrived may have been carried out.
+		if lost.Sent && lost.IdempotencyKey != "" {
+			return exitPending
+		}
+		return exitTryLater
+	}
+	if _, unreachable := errors.AsType[*url.Error](err); unreachable {
 		return exitTryLater
 	}
 	return exitFailed
@@ -109,6 +136,8 @@ func ExitCode(err error) int {
 // exitCodeOf returns the exit code for an answer of the service that is an error.
 func exitCodeOf(refused *client.Error) int {
 	switch {
+	case refused.Code == "outcome_unknown" || refused.Code == "idempotency_in_progress":
+		return exitPending
 	case refused.Status == http.StatusNotFound:
 		return exitNotFound
 	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -17,7 +18,8 @@ func (s *service) apiCommand() *cobra.Command {
 		Use:   "api [METHOD] PATH",
 		Short: "Call the API and print the answer",
 		Long: "Call the API and print the answer. The method is GET, or POST if there is a body. A POST gets an\n" +
-			"idempotency key, and is repeated with it if the answer is lost.",
+			"idempotency key, which is printed before the call, and is repeated with it if the answer is lost.\n" +
+			"After a crash, the same command with --idempotency-key and that key does nothing twice.",
 		Example: "  waybill api '/v1/events?limit=5'\n  waybill api POST /v1/rates -d @rates.json --jq '.rates[0].amount'",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,10 +44,18 @@ func (s *service) apiCommand() *cobra.Command {
 					return err
 				}
 			}
+
+			// The key is known before the call, so that the call can be resumed
+			// with it if this program ends first.
 			var options []client.CallOption
+			if method == http.MethodPost && key == "" {
+				key = client.NewIdempotencyKey()
+			}
 			if key != "" {
+				fmt.Fprintf(s.Err, "idempotency key: %s\n", key)
 				options = append(options, client.IdempotencyKey(key))
 			}
+
 			answer, err := r.Call(r, method, path, body, options...)
 			if err != nil {
 				return err

@@ -284,10 +284,13 @@ func (s *service) save(file savedFile) error {
 
 // unsettled is the error of an answer whose outcome is not known yet; nil for others.
 func unsettled(answer any) error {
-	id, status := "", ""
+	id, status, approval := "", "", ""
 	switch thing := answer.(type) {
 	case client.Shipment:
 		id, status = thing.ID, thing.LabelStatus
+		if thing.Approval != nil && thing.Approval.Status == "waiting" {
+			approval = thing.Approval.ID
+		}
 	case client.Pickup:
 		id, status = thing.ID, thing.Status
 	case client.Manifest:
@@ -295,7 +298,7 @@ func unsettled(answer any) error {
 	}
 	switch status {
 	case "pending", "needs_review", "voiding":
-		return &PendingError{id, status}
+		return &PendingError{ID: id, Status: status, Approval: approval}
 	}
 	return nil
 }
