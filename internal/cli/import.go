@@ -47,7 +47,8 @@ func (s *service) importEasyPostCommand() *cobra.Command {
 				return s.showValue(found.counts(), found.write)
 			}
 
-			r, err := s.open(cmd.Context(), reads, files)
+			// Carriers are asked about trackers, and not about addresses.
+			r, err := s.open(cmd.Context(), effect(len(found.trackers) > 0), files)
 			if err != nil {
 				return err
 			}
@@ -57,6 +58,7 @@ func (s *service) importEasyPostCommand() *cobra.Command {
 			return s.showValue(found.counts(), found.write)
 		},
 	}
+	s.liveFlag(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what the files have, and change nothing")
 	return cmd
 }
@@ -67,8 +69,11 @@ type easyPostExport struct {
 	trackers  []map[string]any // of parcels that are on their way
 	arrived   int              // trackers that are left out
 	accounts  []string         // names and kinds of carrier accounts
-	refused   []string         // what could not be brought over, a line each
+	refused   []string         // what could not be brought over and why, a line each
 	brought   bool
+
+	refusedAddresses int
+	refusedTrackers  int
 }
 
 // arrivedStatuses are those of trackers that no carrier is asked about any more.
@@ -137,13 +142,13 @@ func (x *easyPostExport) collect(content any) {
 func (x *easyPostExport) bring(ctx context.Context, service *client.Client) error {
 	for _, address := range x.addresses {
 		delete(address, "verifications")
-		if err := x.post(ctx, service, "/v2/addresses", "address", address); err != nil {
+		if err := x.post(ctx, service, "/v2/addresses", "address", address, &x.refusedAddresses); err != nil {
 			return err
 		}
 	}
 	for _, tracker := range x.trackers {
 		request := map[string]any{"tracking_code": tracker["tracking_code"], "carrier": tracker["carrier"]}
-		if err := x.post(ctx, service, "/v2/trackers", "tracker", request); err != nil {
+		if err := x.post(ctx, service, "/v2/trackers", "tracker", request, &x.refusedTrackers); err != nil {
 			return err
 		}
 	}
@@ -151,7 +156,8 @@ func (x *easyPostExport) bring(ctx context.Context, service *client.Client) erro
 	return nil
 }
 
-func (x *easyPostExport) post(ctx context.Context, service *client.Client, path, name string, object map[string]any) error {
+// post creates one object. One that the service refuses is counted and explained.
+func (x *easyPostExport) post(ctx context.Context, service *client.Client, path, name string, object map[string]any, refusals *int) error {
 	body, err := json.Marshal(map[string]any{name: object})
 	if err != nil {
 		return err
@@ -162,16 +168,29 @@ func (x *easyPostExport) post(ctx context.Context, service *client.Client, path,
 		if id, ok := object["id"].(string); ok {
 			label = id
 		}
-		x.refused = append(x.refused, label)
+		x.refused = append(x.refused, label+": "+refusalOf(refused))
+		*refusals++
 		return nil
 	}
 	return err
 }
 
+// refusalOf returns why the EasyPost API refused an object. Its errors are in a member
+// of their own, as they are at EasyPost.
+func refusalOf(refused *client.Error) string {
+	var answer struct {
+		Error struct{ Message string }
+	}
+	if json.Unmarshal(refused.Body, &answer) == nil && answer.Error.Message != "" {
+		return answer.Error.Message
+	}
+	return refused.Detail
+}
+
 func (x *easyPostExport) counts() map[string]any {
 	return map[string]any{
-		"addresses":       len(x.addresses),
-		"trackers":        len(x.trackers),
+		"addresses":       len(x.addresses) - x.refusedAddresses,
+		"trackers":        len(x.trackers) - x.refusedTrackers,
 		"arrivedTrackers": x.arrived,
 		"carrierAccounts": x.accounts,
 		"refused":         x.refused,
@@ -184,7 +203,11 @@ func (x *easyPostExport) write(w io.Writer) {
 	if x.brought {
 		verb = "imported"
 	}
-	fmt.Fprintf(w, "%d addresses and %d open trackers %s; %d trackers of parcels that have arrived are left out\n", len(x.addresses), len(x.trackers), verb, x.arrived)
+	fmt.Fprintf(w, "%d addresses and %d open trackers %s; %d trackers of parcels that have arrived are left out\n",
+		len(x.addresses)-x.refusedAddresses, len(x.trackers)-x.refusedTrackers, verb, x.arrived)
+	if len(x.refused) > 0 {
+		fmt.Fprintf(w, "%d addresses and %d trackers were refused:\n", x.refusedAddresses, x.refusedTrackers)
+	}
 	for _, label := range x.refused {
 		fmt.Fprintf(w, "not imported: %s\n", label)
 	}

@@ -3,8 +3,11 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -114,5 +117,71 @@ func TestTheKeyOfAnyPostIsPrintedBeforeTheCall(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^idempotency key: (\S+)$`).FindStringSubmatch(said)
 	if found == nil || found[1] != sent.Load() || cli.ExitCode(err) != 7 {
 		t.Errorf("sent %v and printed %q, %v", sent.Load(), said, err)
+	}
+}
+
+// TestAnOrderWhoseLabelWasVoidedDoesNotLookBought: the service answers the repeated
+// purchase as it did the first time, with a label that is no longer valid.
+func TestAnOrderWhoseLabelWasVoidedDoesNotLookBought(t *testing.T) {
+	t.Parallel()
+	now := "ready"
+	s := against(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Idempotent-Replayed", "true")
+		status := now
+		if r.Method == http.MethodPost {
+			status = "ready"
+		}
+		fmt.Fprintf(w, `{"id":"shp_1","orderId":"1","labelStatus":%q}`, status)
+	})
+	buy := []string{"ship", "--order-id", "1", "--to", toJane, "--weight", "1lb"}
+
+	out, said, err := s.run(t, buy...)
+	if err != nil || !strings.Contains(out, "ready") || !strings.Contains(said, "order 1 was bought with this key") {
+		t.Errorf("bought before: %v\n%s%s", err, out, said)
+	}
+	for _, now = range []string{"voided", "refund_pending"} {
+		out, _, err := s.run(t, buy...)
+		if cli.ExitCode(err) != 1 || !strings.Contains(err.Error(), "--idempotency-key cli-1-2") || strings.Contains(out, "ready") {
+			t.Errorf("%s: %v\n%s", now, err, out)
+		}
+	}
+}
+
+func TestAnImportCountsWhatWasRefusedApart(t *testing.T) {
+	t.Parallel()
+	files := []string{filepath.Join(t.TempDir(), "export.json")}
+	const export = `[{"object":"Tracker","tracking_code":"1Z1","carrier":"UPS","status":"in_transit"},
+		{"object":"Tracker","tracking_code":"bad","carrier":"UPS","status":"in_transit"}]`
+	if err := os.WriteFile(files[0], []byte(export), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := against(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "bad") {
+			w.WriteHeader(422)
+			fmt.Fprint(w, `{"error":{"code":"TRACKER.CREATE.ERROR","message":"the number is not one of UPS"}}`)
+			return
+		}
+		fmt.Fprint(w, `{}`)
+	})
+
+	out, _, err := s.run(t, append([]string{"import", "easypost"}, files...)...)
+	if err != nil || !strings.Contains(out, "0 addresses and 1 open trackers imported") ||
+		!strings.Contains(out, "0 addresses and 1 trackers were refused") || !strings.Contains(out, "not imported: bad: the number is not one of UPS") {
+		t.Errorf("%v\n%s", err, out)
+	}
+
+	s["WAYBILL_KEY"] = "sk_live_1"
+	if _, _, err := s.run(t, append([]string{"import", "easypost"}, files...)...); err == nil || !strings.Contains(err.Error(), "add --live") {
+		t.Errorf("with a live key: %v", err)
+	}
+	s.must(t, append([]string{"import", "easypost", "--live"}, files...)...)
+}
+
+func TestStatusesAreCompletedAsTheAPIHasThem(t *testing.T) {
+	t.Parallel()
+	if out := (shell{}).must(t, "__complete", "shipments", "list", "--status", "label"); !strings.Contains(out, "label_generated") {
+		t.Errorf("completes %q", out)
 	}
 }

@@ -122,6 +122,9 @@ func (s *service) shipCommand() *cobra.Command {
 		key := cmp.Or(idempotency, "cli-"+order.OrderID)
 		fmt.Fprintf(s.Err, "idempotency key: %s\n", key)
 		bought, err = r.CreateShipment(r, order, client.IdempotencyKey(key))
+		if err == nil && bought.Replayed {
+			bought, err = s.boughtBefore(r, bought, key)
+		}
 		if err == nil && bought.LabelStatus == "ready" {
 			label.writeThen(s, r, bought.ID)
 		}
@@ -144,6 +147,23 @@ func (s *service) shipCommand() *cobra.Command {
 		return purchase(cmd, args)
 	}
 	return cmd
+}
+
+// boughtBefore returns a shipment that was bought with the key before, as it is now:
+// the service answers a repeated purchase as it did the first time. An order whose
+// label was voided since has no label, so it must not look bought.
+func (s *service) boughtBefore(r *request, first client.Shipment, key string) (client.Shipment, error) {
+	now, err := r.Shipment(r, first.ID)
+	if err != nil {
+		return first, err
+	}
+
+	switch now.LabelStatus {
+	case "voided", "voiding", "refund_pending":
+		return now, fmt.Errorf("order %s was bought before as %s, and that label was voided; to buy a new label, name another key: --idempotency-key %s-2", now.OrderID, now.ID, key)
+	}
+	fmt.Fprintf(s.Err, "order %s was bought with this key at %s: this is that shipment\n", now.OrderID, now.CreatedAt.Format(time.DateTime))
+	return now, nil
 }
 
 func writeShipment(w io.Writer, sh client.Shipment) {
@@ -186,7 +206,7 @@ func (s *service) shipmentsCommand() *cobra.Command {
 	flags.StringVar(&in.Status, "status", "", "status, such as in_transit")
 	flags.StringVar(&in.Carrier, "carrier", "", "carrier, such as ups")
 	flags.StringVar(&in.OrderID, "order-id", "", "order number")
-	_ = listing.RegisterFlagCompletionFunc("status", completeWords("label_created", "picked_up", "in_transit", "out_for_delivery", "delivered", "exception"))
+	_ = listing.RegisterFlagCompletionFunc("status", completeWords("label_generated", "picked_up", "in_transit", "out_for_delivery", "delivered", "exception"))
 	_ = listing.RegisterFlagCompletionFunc("carrier", s.completeCarriers)
 	list(s, listing, func(r *request, limit int, cursor string) (client.Page[client.Shipment], error) {
 		in.Limit = limit
