@@ -4,13 +4,15 @@ import { createInterface } from 'node:readline'
 
 import { Waybill } from '@waybill/sdk'
 
+let info
+
 async function run(order) {
-  const { everyMs, ...callOptions } = order.options ?? {}
+  info = undefined
+  const { everyMs, take, ...callOptions } = order.options ?? {}
   const waybill = new Waybill({ url: order.url, key: order.key, ...settings(order.client) })
   const [resource, method] = order.call.split('.')
   const args = [...order.args]
 
-  let info
   if (method !== 'verify') {
     if (order.params) args.push(order.params)
     // The options come last, behind a body or parameters that are left out.
@@ -21,9 +23,25 @@ async function run(order) {
 
   let result = waybill[resource][method](...args)
   if (result && typeof result.toArray === 'function') result = order.page ? result.page() : result.toArray()
+  if (take) result = first(result, take)
   result = await result
   if (result instanceof Uint8Array) result = { bytes: Buffer.from(result.subarray(0, 8)).toString('latin1') }
-  return { result: result ?? null, info: info && { replayed: info.replayed, attempts: info.attempts } }
+  return { result: result ?? null, info: seen() }
+}
+
+/** What the last response says. */
+function seen() {
+  return info && { replayed: info.replayed, attempts: info.attempts }
+}
+
+/** The first elements of an iterator that does not end. */
+async function first(elements, count) {
+  const out = []
+  for await (const element of elements) {
+    out.push(element)
+    if (out.length === count) return out
+  }
+  return out
 }
 
 function settings(client) {
@@ -60,7 +78,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     outcome = await run(JSON.parse(line))
   } catch (error) {
-    outcome = { error: describe(error) }
+    outcome = { error: describe(error), info: seen() }
   }
   process.stdout.write(JSON.stringify(outcome) + '\n')
 }

@@ -2,6 +2,7 @@
 standard output. With the argument "async" it uses the asynchronous client."""
 
 import asyncio
+import itertools
 import json
 import re
 import sys
@@ -35,8 +36,14 @@ def keywords(order, seen):
         out["every"] = options["everyMs"] / 1000
     if "headers" in options:
         out["headers"] = options["headers"]
-    out["on_response"] = seen.append
+    if not order["call"].endswith(".follow"):
+        out["on_response"] = seen.append
     return out
+
+
+def followed(pair):
+    event, cursor = pair
+    return {"id": event.id, "cursor": cursor}
 
 
 def plain(value):
@@ -67,13 +74,15 @@ def describe(error):
     return out
 
 
+def info(seen):
+    return {"replayed": seen[-1].replayed, "attempts": seen[-1].attempts} if seen else None
+
+
 def report(result, seen):
-    info = {"replayed": seen[-1].replayed, "attempts": seen[-1].attempts} if seen else None
-    return {"result": plain(result), "info": info}
+    return {"result": plain(result), "info": info(seen)}
 
 
-def run(order):
-    seen = []
+def run(order, seen):
     with waybill.Waybill(**settings(order)) as client:
         resource, method = order["call"].split(".")
         target = getattr(getattr(client, snake(resource)), snake(method))
@@ -83,11 +92,12 @@ def run(order):
         result = target(*order["args"], **keywords(order, seen))
         if isinstance(result, waybill.Pages):
             result = result.page() if order.get("page") else list(result)
+        elif method == "follow":
+            result = [followed(pair) for pair in itertools.islice(result, order["options"]["take"])]
         return report(result, seen)
 
 
-async def run_async(order):
-    seen = []
+async def run_async(order, seen):
     async with waybill.AsyncWaybill(**settings(order)) as client:
         resource, method = order["call"].split(".")
         target = getattr(getattr(client, snake(resource)), snake(method))
@@ -97,15 +107,18 @@ async def run_async(order):
         result = target(*order["args"], **keywords(order, seen))
         if isinstance(result, waybill.AsyncPages):
             result = await result.page() if order.get("page") else [element async for element in result]
+        elif method == "follow":
+            result = [followed(await anext(result)) for _ in range(order["options"]["take"])]
         else:
             result = await result
         return report(result, seen)
 
 
 for line in sys.stdin:
+    seen = []
     try:
         order = json.loads(line)
-        outcome = asyncio.run(run_async(order)) if sys.argv[1:] == ["async"] else run(order)
+        outcome = asyncio.run(run_async(order, seen)) if sys.argv[1:] == ["async"] else run(order, seen)
     except waybill.WaybillError as error:
-        outcome = {"error": describe(error)}
+        outcome = {"error": describe(error), "info": info(seen)}
     print(json.dumps(outcome), flush=True)

@@ -66,6 +66,20 @@ var goCalls = map[string]func(c goCall) (any, error){
 	"events.list": func(c goCall) (any, error) {
 		return collect(c.api.Events(c.Context(), convert[client.EventsRequest](c.T, c.order.Params)))
 	},
+	"events.follow": func(c goCall) (any, error) {
+		take, _ := c.order.Options["take"].(float64)
+		out := []any{}
+		for event, err := range c.api.FollowEvents(c.Context(), convert[client.EventsRequest](c.T, c.order.Params), time.Second) {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, map[string]any{"id": event.ID, "cursor": event.Cursor})
+			if len(out) == int(take) {
+				break
+			}
+		}
+		return out, nil
+	},
 	"webhooks.create": func(c goCall) (any, error) {
 		return c.api.CreateWebhook(c.Context(), arg[client.WebhookRequest](c, 0), c.options...)
 	},

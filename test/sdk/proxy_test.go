@@ -16,7 +16,7 @@ import (
 
 // A fault is what happens to one request on its way.
 type fault struct {
-	Kind              string            `json:"kind"` // none, answer, lose_request, lose_answer, cut_answer, hang, merge
+	Kind              string            `json:"kind"` // none, answer, lose_request, lose_answer, cut_answer, trickle, garble, hang, merge
 	Status            int               `json:"status"`
 	Headers           map[string]string `json:"headers"`
 	Body              map[string]any    `json:"body"` // of answer and merge
@@ -107,13 +107,31 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	maps.Copy(w.Header(), header)
+	if fault.Kind == "garble" {
+		w.Header().Set("Content-Encoding", "gzip") // which it is not
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	w.WriteHeader(status)
+	if fault.Kind == "trickle" {
+		trickle(w, r, answer)
+		return
+	}
 	if fault.Kind == "cut_answer" {
 		_, _ = w.Write(answer[:len(answer)/2])
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(answer)
+}
+
+// trickle sends one byte after the other, so slowly that no single read times out.
+func trickle(w http.ResponseWriter, r *http.Request, answer []byte) {
+	for i := range answer {
+		if _, err := w.Write(answer[i : i+1]); err != nil || r.Context().Err() != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // forward sends the request to the service. It is carried out even if the

@@ -214,6 +214,9 @@ func (b *bench) check(t *testing.T, name string, step step, got outcome) {
 			t.Errorf("%s: %s", name, problem)
 		}
 	}
+	if _, hasClasses := got.Error["class"]; step.Info != nil && hasClasses && got.Info == nil {
+		t.Errorf("%s: the response of the error was not reported", name)
+	}
 	if step.Info != nil {
 		// A library reports of a response what it can.
 		for field, want := range step.Info {

@@ -140,15 +140,24 @@ export class Core {
     const maxAttempts = options.maxAttempts ?? this.#maxAttempts
 
     for (let attempt = 1; ; attempt++) {
+      let info: ResponseInfo | undefined
       try {
-        return await this.#attempt(call, request, options, attempt)
+        const received = await this.#attempt(call, request, options, attempt)
+        info = received.info
+        if (received.error) throw received.error
+        options.onResponse?.(info)
+        return { info, body: received.body }
       } catch (error) {
         if (!(error instanceof WaybillError)) throw error
         error.attempts = attempt
         error.idempotencyKey = idempotencyKey
 
         const wait = attempt < maxAttempts ? this.#waitAfter(error, attempt) : undefined
-        if (wait === undefined) throw error
+        if (wait === undefined) {
+          // An attempt that got no response has none to report.
+          if (info) options.onResponse?.(info)
+          throw error
+        }
         await sleep(wait, options.signal)
       }
     }
@@ -213,9 +222,7 @@ export class Core {
       attempts: attempt,
     }
     const error = response.ok ? undefined : errorOf(response.status, response.headers, body)
-    if (!error || !error.isTemporary) options.onResponse?.(info)
-    if (error) throw error
-    return { info, body }
+    return { info, body, error }
   }
 
   /** How long to wait before the next attempt, in milliseconds; undefined if another attempt cannot help. */

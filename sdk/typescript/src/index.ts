@@ -43,8 +43,12 @@ export class Events extends generated.EventsResource {
     let after = params.after
     while (!options.signal?.aborted) {
       const page = await this.list({ ...params, after }, options).page()
-      for (const event of page.data) yield { ...event, cursor: after }
-      after = page.nextCursor ?? after
+      const next = page.nextCursor ?? after
+      for (const [i, event] of page.data.entries()) {
+        // The service gives a cursor for the whole page: an event within it continues at the page's beginning.
+        yield { ...event, cursor: i === page.data.length - 1 ? next : after }
+      }
+      after = next
       if (page.data.length === 0) await sleep(options.everyMs ?? 1000, options.signal)
     }
   }

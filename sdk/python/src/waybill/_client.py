@@ -62,9 +62,11 @@ class Events(blocking.EventsResource):
         """
         while True:
             page = self.list(after=after, types=types).page()
+            following = page.next_cursor or after
             for event in page.data:
-                yield event, after
-            after = page.next_cursor or after
+                # The service gives a cursor for the whole page: an event within it continues at the page's beginning.
+                yield event, following if event is page.data[-1] else after
+            after = following
             if not page.data:
                 time.sleep(every)
 
@@ -76,9 +78,11 @@ class AsyncEvents(asynchronous.AsyncEventsResource):
         """Iterates over the log, and at its end waits for new events; see Events."""
         while True:
             page = await self.list(after=after, types=types).page()
+            following = page.next_cursor or after
             for event in page.data:
-                yield event, after
-            after = page.next_cursor or after
+                # The service gives a cursor for the whole page: an event within it continues at the page's beginning.
+                yield event, following if event is page.data[-1] else after
+            after = following
             if not page.data:
                 await sleep(every)
 

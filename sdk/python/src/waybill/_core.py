@@ -49,7 +49,9 @@ class CallOptions(TypedDict, total=False):
     of its own, which covers the retries of that call.
     """
     timeout: float
-    """Time for one attempt, in seconds."""
+    """Time for one attempt, in seconds. The blocking client checks it after each part of the response:
+    httpx limits connecting, sending and each read alone.
+    """
     max_attempts: int
     headers: Mapping[str, str]
     """Further headers."""
@@ -167,11 +169,14 @@ class _Request:
             self.headers["content-type"] = "application/json"
             self.content = json.dumps(call.body, default=_default, separators=(",", ":"), ensure_ascii=False).encode()
 
-    def finish(self, response: httpx.Response, attempt: int) -> bytes:
-        """Returns the body of a response, or raises its error."""
-        error = None if response.is_success else error_of(response.status_code, response.headers, response.content)
+    def error(self, response: httpx.Response, content: bytes) -> WaybillError | None:
+        """The error that a response is; None if it is none."""
+        return None if response.is_success else error_of(response.status_code, response.headers, content)
+
+    def report(self, response: httpx.Response | None, attempt: int) -> None:
+        """Reports the response that ends the call. An attempt that got none has none to report."""
         listener = self.options.get("on_response")
-        if listener is not None and (error is None or not error.is_temporary):
+        if listener is not None and response is not None:
             listener(
                 ResponseInfo(
                     status=response.status_code,
@@ -181,9 +186,9 @@ class _Request:
                     attempts=attempt,
                 )
             )
-        if error is not None:
-            raise error
-        return response.content
+
+    def timed_out(self) -> RequestTimeoutError:
+        return RequestTimeoutError(f"{self.method} {self.call.path} took longer than {self.timeout:g} s")
 
     def lost(self, cause: httpx.HTTPError) -> WaybillError:
         """The error of an attempt that got no complete response."""
@@ -191,7 +196,9 @@ class _Request:
 
         what = f"{self.method} {self.call.path}"
         if isinstance(cause, httpx.TimeoutException):
-            return RequestTimeoutError(f"{what} took longer than {self.timeout:g} s")
+            return self.timed_out()
+        if isinstance(cause, httpx.DecodingError):
+            return NetworkError(f"{what} got a response that cannot be decompressed: {cause}")
         if isinstance(cause, httpx.TransportError) and not isinstance(cause, httpx.UnsupportedProtocol):
             return NetworkError(f"{what} got no complete response: {cause}")
         return WaybillError(f"{what} cannot be sent: {cause}")
@@ -278,25 +285,44 @@ class Core(_Base):
         attempt = 0
         while True:
             attempt += 1
+            response = None
             try:
                 try:
-                    response = self.client.request(
-                        request.method,
-                        request.url,
-                        params=request.params or None,
-                        headers=request.headers,
-                        content=request.content,
-                        timeout=request.timeout,
-                        follow_redirects=False,  # a redirected POST would become a GET
-                    )
+                    response, content = self._attempt(request)
                 except (httpx.HTTPError, httpx.InvalidURL) as cause:
                     raise request.lost(cause) from cause  # type: ignore[arg-type]
-                return request.finish(response, attempt)
-            except WaybillError as error:
-                wait = self._wait_after(request, error, attempt)
+                error = request.error(response, content)
+                if error is not None:
+                    raise error
+            except WaybillError as failed:
+                wait = self._wait_after(request, failed, attempt)
                 if wait is None:
+                    request.report(response, attempt)
                     raise
+            else:
+                request.report(response, attempt)
+                return content
             time.sleep(wait)
+
+    def _attempt(self, request: _Request) -> tuple[httpx.Response, bytes]:
+        """Sends the request once, and reads its response."""
+        end = time.monotonic() + request.timeout
+        chunks = []
+        with self.client.stream(
+            request.method,
+            request.url,
+            params=request.params or None,
+            headers=request.headers,
+            content=request.content,
+            timeout=request.timeout,
+            follow_redirects=False,  # a redirected POST would become a GET
+        ) as response:
+            # httpx bounds each read by the timeout, and not all of them together.
+            for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                if time.monotonic() > end:
+                    raise request.timed_out()
+        return response, b"".join(chunks)
 
     def json(self, call: Call, options: CallOptions) -> Any:
         return self._parse(call, self.send(call, options))
@@ -333,30 +359,42 @@ class AsyncCore(_Base):
 
     async def send(self, call: Call, options: CallOptions) -> bytes:
         """Sends the request until there is a final answer; see Core.send."""
+        import anyio  # a dependency of httpx
         import httpx
 
         request = _Request(self, call, options)
         attempt = 0
         while True:
             attempt += 1
+            response = None
             try:
                 try:
-                    response = await self.client.request(
-                        request.method,
-                        request.url,
-                        params=request.params or None,
-                        headers=request.headers,
-                        content=request.content,
-                        timeout=request.timeout,
-                        follow_redirects=False,  # a redirected POST would become a GET
-                    )
+                    # httpx bounds each phase by the timeout, and not all of them together.
+                    with anyio.fail_after(request.timeout):
+                        response = await self.client.request(
+                            request.method,
+                            request.url,
+                            params=request.params or None,
+                            headers=request.headers,
+                            content=request.content,
+                            timeout=request.timeout,
+                            follow_redirects=False,  # a redirected POST would become a GET
+                        )
+                except TimeoutError as cause:
+                    raise request.timed_out() from cause
                 except (httpx.HTTPError, httpx.InvalidURL) as cause:
                     raise request.lost(cause) from cause  # type: ignore[arg-type]
-                return request.finish(response, attempt)
-            except WaybillError as error:
-                wait = self._wait_after(request, error, attempt)
+                error = request.error(response, response.content)
+                if error is not None:
+                    raise error
+            except WaybillError as failed:
+                wait = self._wait_after(request, failed, attempt)
                 if wait is None:
+                    request.report(response, attempt)
                     raise
+            else:
+                request.report(response, attempt)
+                return response.content
             await sleep(wait)
 
     async def json(self, call: Call, options: CallOptions) -> Any:
