@@ -179,12 +179,20 @@ func (x *easyPostExport) post(ctx context.Context, service *client.Client, path,
 // of their own, as they are at EasyPost.
 func refusalOf(refused *client.Error) string {
 	var answer struct {
-		Error struct{ Message string }
+		Error struct {
+			Message string
+			Errors  []struct{ Field, Message string }
+		}
 	}
-	if json.Unmarshal(refused.Body, &answer) == nil && answer.Error.Message != "" {
-		return answer.Error.Message
+	if json.Unmarshal(refused.Body, &answer) != nil || answer.Error.Message == "" {
+		return refused.Detail
 	}
-	return refused.Detail
+
+	text := answer.Error.Message
+	for _, field := range answer.Error.Errors {
+		text += "; " + field.Field + " " + field.Message
+	}
+	return text
 }
 
 func (x *easyPostExport) counts() map[string]any {

@@ -160,7 +160,7 @@ func TestAnImportCountsWhatWasRefusedApart(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), "bad") {
 			w.WriteHeader(422)
-			fmt.Fprint(w, `{"error":{"code":"TRACKER.CREATE.ERROR","message":"the number is not one of UPS"}}`)
+			fmt.Fprint(w, `{"error":{"code":"TRACKER.CREATE.ERROR","message":"the request has invalid fields","errors":[{"field":"tracking_code","message":"is not a number of UPS"}]}}`)
 			return
 		}
 		fmt.Fprint(w, `{}`)
@@ -168,7 +168,7 @@ func TestAnImportCountsWhatWasRefusedApart(t *testing.T) {
 
 	out, _, err := s.run(t, append([]string{"import", "easypost"}, files...)...)
 	if err != nil || !strings.Contains(out, "0 addresses and 1 open trackers imported") ||
-		!strings.Contains(out, "0 addresses and 1 trackers were refused") || !strings.Contains(out, "not imported: bad: the number is not one of UPS") {
+		!strings.Contains(out, "0 addresses and 1 trackers were refused") || !strings.Contains(out, "not imported: bad: the request has invalid fields; tracking_code is not a number of UPS") {
 		t.Errorf("%v\n%s", err, out)
 	}
 
