@@ -56,9 +56,8 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 	return declared, carrierkit.InvalidOrder("Canada Post", c.invalid)
 }
 
-// taxNumber returns the one tax number that Canada Post has room for: that of the
-// import scheme of the European Union, or else of who receives the goods. All
-// others are reported.
+// taxNumber returns the one tax number that Canada Post has a field for: that of the
+// import scheme of the European Union. All others are reported.
 func (p *draft) taxNumber(given *ship.Customs) string {
 	numbers := given.TaxNumbers()
 	for i := range numbers {
@@ -69,9 +68,6 @@ func (p *draft) taxNumber(given *ship.Customs) string {
 		return tax.Number != "" && utf8.RuneCountInString(tax.Number) <= maxIOSS
 	}
 	chosen := slices.IndexFunc(numbers, func(tax ship.TaxIdentifier) bool { return tax.Type == "ioss" && fits(tax) })
-	if chosen < 0 {
-		chosen = slices.IndexFunc(numbers, func(tax ship.TaxIdentifier) bool { return tax.Party != "sender" && fits(tax) })
-	}
 
 	for i := range numbers {
 		if i == chosen {
@@ -81,7 +77,7 @@ func (p *draft) taxNumber(given *ship.Customs) string {
 		if untyped := i - len(given.TaxIdentifiers); untyped >= 0 {
 			name = fmt.Sprintf("customs.taxIds.%d", untyped)
 		}
-		p.warnings = append(p.warnings, fmt.Sprintf("%s is left out: Canada Post takes one number of at most %d characters, an IOSS number or one of the recipient or importer", name, maxIOSS))
+		p.warnings = append(p.warnings, fmt.Sprintf("%s is left out: Canada Post takes one number, an IOSS number of at most %d characters", name, maxIOSS))
 	}
 	if chosen < 0 {
 		return ""

@@ -68,7 +68,7 @@ var Spec = carrier.Spec{
 		"Small packets and library materials are not sold: they have no tracking number, or need a customer's special status.",
 		"Prices are in Canadian dollars and include taxes.",
 		"Goods are declared in Canadian dollars. Duties cannot be prepaid. Undeliverable parcels abroad come back to the sender, with all services but Tracked Packet International at the sender's expense.",
-		"A declaration has one tax number of at most 13 characters: the IOSS number, or else the first of the recipient or importer. Others are left out with a warning.",
+		"A declaration has one tax number, the IOSS number. Others, such as the recipient's VAT number, are left out with a warning.",
 		"The insured value is in Canadian dollars. Within Canada a parcel with an insured value is also sold with a signature, which Canada Post requires for coverage and may charge for.",
 		"Return labels (authorized returns), pickups, post offices as destinations and signatures of delivered parcels are offered by Canada Post and not by this driver.",
 		"Tracking asks about one parcel per call; Canada Post does not send pushes.",

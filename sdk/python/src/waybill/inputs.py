@@ -384,7 +384,9 @@ class ManifestInput(TypedDict):
     carrier: NotRequired[str]
     """The carrier. Give this or connectionId."""
     shipDate: NotRequired[Union[str, date]]
-    """The day on which the parcels are handed over; today by default."""
+    """The day on which the parcels are handed over. By default today in UTC, or the last day that has
+    labels if the carrier closes each day by itself.
+    """
     shipmentIds: NotRequired[Sequence[str]]
     """The shipments. By default, all of the last seven days that have a label, are on no manifest and are
     not with the carrier yet.

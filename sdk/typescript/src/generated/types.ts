@@ -1184,7 +1184,10 @@ export interface ManifestInput {
   connectionId?: string | undefined
   /** The carrier. Give this or connectionId. */
   carrier?: string | undefined
-  /** The day on which the parcels are handed over; today by default. */
+  /**
+   * The day on which the parcels are handed over. By default today in UTC, or the last day that has
+   * labels if the carrier closes each day by itself.
+   */
   shipDate?: string | undefined
   /**
    * The shipments. By default, all of the last seven days that have a label, are on no manifest and
