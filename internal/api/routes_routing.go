@@ -19,6 +19,7 @@ func (s *server) routingRoutes() []*route {
 			handler:  handle(s.getRouting),
 			outcomes: []outcome{{status: http.StatusOK, about: "The active rules and the draft.", body: rulesState{}}},
 		},
+
 		{
 			method:   http.MethodPut,
 			path:     "/v1/routing/draft",
@@ -29,6 +30,7 @@ func (s *server) routingRoutes() []*route {
 			handler:  handle(s.saveDraft),
 			outcomes: []outcome{{status: http.StatusOK, about: "The draft, with warnings about it.", body: ruleDraft{}}},
 		},
+
 		{
 			method:   http.MethodDelete,
 			path:     "/v1/routing/draft",
@@ -39,6 +41,7 @@ func (s *server) routingRoutes() []*route {
 			handler:  handle(s.dropDraft),
 			outcomes: []outcome{{status: http.StatusNoContent, about: "The draft was deleted."}},
 		},
+
 		{
 			method:  http.MethodPost,
 			path:    "/v1/routing/publish",
@@ -56,6 +59,7 @@ func (s *server) routingRoutes() []*route {
 			}},
 			codes: []string{"draft_not_found", "rules_changed", "draft_changed"},
 		},
+
 		{
 			method:  http.MethodPost,
 			path:    "/v1/routing/rollback",
@@ -90,6 +94,7 @@ func (s *server) rulesRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of versions, newest first.", body: page[ruleSummary]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/routing/versions/{version}",
@@ -101,6 +106,7 @@ func (s *server) rulesRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The rules as they were published.", body: ruleVersion{}}},
 			codes:    []string{"version_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/routing/try",
@@ -113,6 +119,7 @@ func (s *server) rulesRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "What would be bought, and why.", body: tried{}}},
 			codes:     []string{"carrier_rejected", "origin_required", "unknown_location", "no_carrier", "no_rate", "carrier_unavailable", "draft_not_found"},
 		},
+
 		{
 			method:    http.MethodPost,
 			path:      "/v1/routing/simulate",
@@ -125,6 +132,7 @@ func (s *server) rulesRoutes() []*route {
 			outcomes:  []outcome{{status: http.StatusOK, about: "What would have changed, and what it would have saved.", body: Simulation{}}},
 			codes:     []string{"draft_not_found", "version_not_found"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/routing/variables",
@@ -170,6 +178,7 @@ func (s *server) sheetRoutes() []*route {
 			},
 			codes: []string{"invalid_rate_sheet", "rate_sheet_overlap"},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/rate-sheets",
@@ -180,6 +189,7 @@ func (s *server) sheetRoutes() []*route {
 			handler:  handle(s.listSheets),
 			outcomes: []outcome{{status: http.StatusOK, about: "The active sheets, by name.", body: page[sheetShown]{}}},
 		},
+
 		{
 			method:   http.MethodGet,
 			path:     "/v1/rate-sheets/{name}",
@@ -191,6 +201,7 @@ func (s *server) sheetRoutes() []*route {
 			outcomes: []outcome{{status: http.StatusOK, about: "The sheet, with its text.", body: sheetShown{}}},
 			codes:    notFound,
 		},
+
 		{
 			method:   http.MethodDelete,
 			path:     "/v1/rate-sheets/{name}",

@@ -62,8 +62,8 @@ func checkUsage(cmd *cobra.Command) {
 			return usage("%v", err)
 		}
 
-		// Cobra checks these itself after the arguments, with an error that cannot be
-		// told from others.
+		// Cobra checks these itself after the arguments, with an error that has no type
+		// of its own.
 		if err := cmd.ValidateRequiredFlags(); err != nil {
 			return usage("%v", err)
 		}

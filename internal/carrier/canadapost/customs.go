@@ -49,7 +49,7 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 	}
 	declared.IOSS = p.taxNumber(given)
 
-	weights := c.weights(order)
+	weights := withoutRounding(carrierkit.ItemWeights(order), given.Items, order.Parcels[0].WeightGrams)
 	for i, item := range given.Items {
 		declared.Items = append(declared.Items, p.item(&c, i, item, weights[i]))
 	}
@@ -116,29 +116,6 @@ func (p *draft) item(c *checker, i int, item ship.CustomsItem, grams int64) cust
 		line.SKU = item.SKU
 	}
 	return line
-}
-
-// weights returns the weight of one piece of every item. Items without a weight
-// share what the others leave of the parcel.
-func (c *checker) weights(order ship.Order) []int64 {
-	items := order.Customs.Items
-	left := order.Parcels[0].WeightGrams
-	var missing int64
-	for _, item := range items {
-		left -= item.WeightGrams * int64(item.Quantity)
-		if item.WeightGrams == 0 {
-			missing += int64(item.Quantity)
-		}
-	}
-
-	weights := make([]int64, len(items))
-	for i, item := range items {
-		weights[i] = item.WeightGrams
-		if item.WeightGrams == 0 {
-			weights[i] = max(left/max(missing, 1), 1)
-		}
-	}
-	return withoutRounding(weights, items, order.Parcels[0].WeightGrams)
 }
 
 // withoutRounding lowers the weights of goods that are heavier than their parcel
