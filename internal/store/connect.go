@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -195,9 +196,10 @@ func (p *presence) note(found bool) {
 }
 
 // isLost reports whether the connection broke while a statement was under way: the
-// transaction may have been committed.
+// transaction may have been committed. The driver reports a time-out of the
+// connection itself when the deadline was not that of the statement's context.
 func isLost(err error) bool {
-	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT, os.ErrDeadlineExceeded} {
 		if errors.Is(err, cause) {
 			return true
 		}
