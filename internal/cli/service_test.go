@@ -120,7 +120,16 @@ func TestAShippingDayFromTheTerminal(t *testing.T) {
 	d.prints(t, `(?m)^loc_\w+ +Reno +Reno +17:00`, "locations")
 	d.prints(t, `"city": "Reno"`, "ship", "-f", order, "--order-id", "T-1002", "--location", "reno", "--json")
 	d.prints(t, `(?m)^ups +\S+ +`, "points", "--country", "US", "--zip", "94105", "--carrier", "ups")
-	d.prints(t, `label +ready`, "return", bought[1])
+
+	returned := d.prints(t, `shipment +(shp_\w+)\n(?s:.*)label +ready`, "return", bought[1])
+	if again := d.prints(t, `shipment +(shp_\w+)`, "return", bought[1]); again[1] != returned[1] {
+		t.Errorf("the same command again bought %s beside %s", again[1], returned[1])
+	}
+	d.prints(t, `label +voided`, "void", returned[1])
+	if _, _, err := d.run(t, "return", bought[1]); err == nil || !strings.Contains(err.Error(), "--idempotency-key cli-return-"+bought[1]+"-2") {
+		t.Errorf("a return whose label was voided looks bought: %v", err)
+	}
+	d.prints(t, `label +ready`, "return", bought[1], "--idempotency-key", "cli-return-"+bought[1]+"-2")
 }
 
 // TestAnswersArePrintedForPeopleAndPrograms covers tables, --json with fields, and --jq.

@@ -256,9 +256,9 @@ func (s *service) voidCommand() *cobra.Command {
 
 func (s *service) returnCommand() *cobra.Command {
 	var (
-		in        client.ReturnRequest
-		maxAmount string
-		label     labelTarget
+		in                     client.ReturnRequest
+		maxAmount, idempotency string
+		label                  labelTarget
 	)
 	cmd := s.ofShipment("return", "Buy a return label for a shipment, once")
 	cmd.Example = "  waybill return shp_... --label return.pdf"
@@ -266,6 +266,7 @@ func (s *service) returnCommand() *cobra.Command {
 	cmd.Flags().StringVar(&in.Carrier, "carrier", "", "carrier (default: your routing rules choose)")
 	cmd.Flags().StringVar(&in.Service, "service", "", "service of the carrier")
 	cmd.Flags().StringVar(&maxAmount, "max-amount", "", "most that the label may cost, such as 15 or \"15 EUR\"; required with a live key")
+	cmd.Flags().StringVar(&idempotency, "idempotency-key", "", "idempotency key (default: made from the shipment)")
 	return use(s, acts, cmd, func(r *request) (bought client.Shipment, err error) {
 		if in.MaxAmount, err = parseMoney(maxAmount); err != nil {
 			return bought, err
@@ -276,7 +277,12 @@ func (s *service) returnCommand() *cobra.Command {
 		if err := label.check(); err != nil {
 			return bought, err
 		}
-		bought, err = r.Return(r, r.args[0], in, client.IdempotencyKey("cli-return-"+r.args[0]))
+
+		key := cmp.Or(idempotency, "cli-return-"+r.args[0])
+		bought, err = r.Return(r, r.args[0], in, client.IdempotencyKey(key))
+		if err == nil && bought.Replayed {
+			bought, err = s.boughtBefore(r, bought, key)
+		}
 		if err == nil && bought.LabelStatus == "ready" {
 			label.writeThen(s, r, bought.ID)
 		}

@@ -190,6 +190,18 @@ func TestEachDivisionHasAPickup(t *testing.T) {
 	if again := book("ground"); again.ID != ground.ID {
 		t.Errorf("asked again, it is %s and was %s", again.ID, ground.ID)
 	}
+
+	groups, err := b.Waiting(t.Context(), b.tenant)
+	if err != nil || len(groups) != 1 {
+		t.Fatalf("%+v, %v", groups, err)
+	}
+	counts := map[string]int{}
+	for _, collection := range groups[0].Pickups {
+		counts[collection.Division] = len(collection.Shipments)
+	}
+	if len(counts) != 2 || counts[""] != 1 || counts["ground"] != 2 {
+		t.Errorf("the pickups take %v", counts)
+	}
 }
 
 func TestRefusedPickups(t *testing.T) {

@@ -23,8 +23,15 @@ type Group struct {
 	CoversDay   bool // the carrier closes all labels of a day together, from whatever place
 	// Day is the ship date of the labels of a carrier that closes each day by
 	// itself; empty at others. What was shipped today in America is of two days of UTC in the evening.
-	Day          ship.Date
-	TakesPickups bool
+	Day     ship.Date
+	Pickups []Collection // that take the parcels; none if the carrier takes no bookings
+}
+
+// A Collection is what one pickup takes: the divisions of a carrier collect
+// separately.
+type Collection struct {
+	Division  string // of the carrier; empty for the main one
+	Shipments []ship.ShipmentID
 }
 
 // searchesAtOnce is how many carriers' labels are looked for at a time.
@@ -104,6 +111,7 @@ func (g Group) PickupAddress() ship.Address {
 func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 	var groups []Group
 	at := map[string]int{}
+	takesPickups := slices.Contains(c.Abilities(), "pickups")
 	for _, shipment := range open {
 		place := placeOf(shipment.Order.Origin)
 		var day ship.Date
@@ -117,12 +125,11 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 			i = len(groups)
 			at[place] = i
 			groups = append(groups, Group{
-				Seller:       Seller{Connection: c.Connection, Carrier: c.Spec().Name},
-				Address:      shipment.Order.Origin,
-				HasManifest:  c.ManifestScope() != carrier.NoManifest,
-				CoversDay:    scopeOf(c) == store.ManifestDay,
-				Day:          day,
-				TakesPickups: slices.Contains(c.Abilities(), "pickups"),
+				Seller:      Seller{Connection: c.Connection, Carrier: c.Spec().Name},
+				Address:     shipment.Order.Origin,
+				HasManifest: c.ManifestScope() != carrier.NoManifest,
+				CoversDay:   scopeOf(c) == store.ManifestDay,
+				Day:         day,
 			})
 		}
 
@@ -132,6 +139,19 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 		}
 		groups[i].Shipments = append(groups[i].Shipments, shipment.ID)
 		groups[i].Pieces += max(1, len(shipment.Purchase.Pieces))
+		if takesPickups {
+			groups[i].collect(shipment.ID, c.PickupDivision(addParcels(nil, shipment)))
+		}
 	}
 	return groups
+}
+
+// collect adds a shipment to the pickup of the division.
+func (g *Group) collect(id ship.ShipmentID, division string) {
+	i := slices.IndexFunc(g.Pickups, func(c Collection) bool { return c.Division == division })
+	if i < 0 {
+		i = len(g.Pickups)
+		g.Pickups = append(g.Pickups, Collection{Division: division})
+	}
+	g.Pickups[i].Shipments = append(g.Pickups[i].Shipments, id)
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	"github.com/waybillhq/waybill/client"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -95,6 +96,26 @@ func (c *call) limits(ctx context.Context) (*limitsOut, error) {
 
 		left: left,
 	}, nil
+}
+
+// requireCountry refuses a country that the key may not ship to.
+func (c *call) requireCountry(code string) error {
+	allowed := c.caller.Limits
+	if allowed.AllowsCountry(strings.ToUpper(code)) {
+		return nil
+	}
+	return refused("country_not_allowed", nextSteps["country_not_allowed"],
+		"the key may not ship to %s; its allowed countries are %s", code, strings.Join(allowed.Countries, ", "))
+}
+
+// requirePrice refuses a price above what the key may spend on one label.
+func (c *call) requirePrice(price ship.Money) error {
+	limit := c.caller.Limits.PerPurchase
+	if limit.IsZero() || !c.caller.Tenant.Livemode || !price.Exceeds(limit, 0) {
+		return nil
+	}
+	return refused("purchase_limit_exceeded", nextSteps["purchase_limit_exceeded"],
+		"the key may spend at most %s on one label, and this one costs %s", limit, price)
 }
 
 // allow refuses a price that the rest of the day does not pay for. It is a first

@@ -145,6 +145,9 @@ func preparePurchase(ctx context.Context, c *call, in prepareIn) (prepareOut, er
 	if err := c.requireLimit(); err != nil {
 		return prepareOut{}, err
 	}
+	if err := c.requireCountry(in.Order.Destination.Country); err != nil {
+		return prepareOut{}, err
+	}
 	if err := c.requireFirst(ctx, in.Order.OrderID); err != nil {
 		return prepareOut{}, err
 	}
@@ -172,6 +175,9 @@ func preparePurchase(ctx context.Context, c *call, in prepareIn) (prepareOut, er
 	if price.Currency != quoted.Price.Currency || price.Minor > quoted.Price.Minor {
 		return prepareOut{}, refused("price_changed", "Quote this order again and show the new price.",
 			"the offer was quoted for %s and costs %s now, for the order as it is given here; nothing was prepared", quoted.Price, price)
+	}
+	if err := c.requirePrice(price); err != nil {
+		return prepareOut{}, err
 	}
 
 	limits, err := c.limits(ctx)

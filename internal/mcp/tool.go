@@ -206,6 +206,8 @@ var nextSteps = map[string]string{
 	"price_changed":           "Nothing was bought. Quote again and show the new price.",
 	"no_rate":                 "Nothing was bought. Quote again and show the new price.",
 	"spend_limit_reached":     "Nothing was bought. Tell the person; do not try another way.",
+	"purchase_limit_exceeded": "Nothing was bought. Choose a cheaper offer, or tell the person.",
+	"country_not_allowed":     "Nothing was bought. Tell the person; do not try another way.",
 	"insufficient_scope":      "The key may not do this. Tell the person; do not try another way.",
 	"idempotency_in_progress": "The same purchase is under way. Call this tool again with the same token.",
 	"outcome_unknown":         "It may have been done. Ask get_shipment; do not buy again.",

@@ -15,14 +15,20 @@ import (
 // shipWith buys a label of the carrier for the order through the form.
 func (b *bench) shipWith(carrier, order string) {
 	b.Helper()
+	b.shipOffer(carrier, order, 0)
+}
+
+// shipOffer buys an offer of the carrier, counted from the cheapest.
+func (b *bench) shipOffer(carrier, order string, n int) {
+	b.Helper()
 	filled := addressForm()
 	filled.Set("order", order)
 	rates := b.send(member.Shipper, b.home+"/shipments/rates?carrier="+carrier, filled, "HX-Request", "true").Body.String()
-	rate := regexp.MustCompile(`name="rate" value="([^"]+)"`).FindStringSubmatch(rates)
-	if rate == nil {
-		b.Fatalf("%s has no rate: %s", carrier, rates)
+	offers := regexp.MustCompile(`name="rate" value="([^"]+)"`).FindAllStringSubmatch(rates, -1)
+	if len(offers) <= n {
+		b.Fatalf("%s has %d rates: %s", carrier, len(offers), rates)
 	}
-	filled.Set("rate", rate[1])
+	filled.Set("rate", offers[n][1])
 	if w := b.send(member.Shipper, b.home+"/shipments", filled); w.Code != http.StatusSeeOther {
 		b.Fatalf("buy: %d %s", w.Code, w.Body)
 	}
@@ -86,6 +92,34 @@ func TestADayIsClosedWithOneClickPerCarrier(t *testing.T) {
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "%PDF") {
 			t.Errorf("%s: %d", form[1], w.Code)
 		}
+	}
+}
+
+// TestEachDivisionOfACarrierGetsAPickup has parcels of FedEx Express and of FedEx Ground,
+// whose drivers do not take each other's.
+func TestEachDivisionOfACarrierGetsAPickup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.home + "/end-of-day"
+	b.shipOffer("fedex", "divided-1", 0) // FedEx Ground
+	b.shipOffer("fedex", "divided-2", 1) // FedEx Express Saver
+	page := b.send(member.Shipper, path, nil).Body.String()
+	if !strings.Contains(page, "This books 2 pickups") {
+		t.Error("the page does not say that two pickups are booked")
+	}
+
+	booking := groupForm(page, "fedex")
+	for name, value := range map[string]string{"offset": "+00:00", "date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "readyAt": "12:00", "closeAt": "17:00"} {
+		booking.Set(name, value)
+	}
+	for range 2 {
+		if w := b.send(member.Shipper, path+"/pickups", booking); w.Code != http.StatusSeeOther {
+			t.Fatalf("book: %d %s", w.Code, w.Body)
+		}
+	}
+	page = b.send(member.Shipper, path, nil).Body.String()
+	if n := strings.Count(page, "Scheduled"); n != 2 {
+		t.Errorf("%d pickups are scheduled", n)
 	}
 }
 

@@ -38,7 +38,8 @@ type keys struct {
 	endless string      // live, without a limit
 	reader  string      // live, without shipments:write
 	watched string      // live; a person approves each purchase
-	bounded string      // live, for labels below any price, to Canada alone
+	bounded string      // live, for parcels to Canada alone
+	frugal  string      // live, for labels below any price
 	test    string      // of the sandbox
 	modest  chan string // live, with a daily limit of a few labels; each run takes one
 }
@@ -60,7 +61,8 @@ func (w *world) newKeys(runs int) keys {
 		endless: w.key("endless", "--live"),
 		reader:  w.key("reader", "--live", "--scopes", "rates,shipments:read,tracking"),
 		watched: w.key("watched", "--live", "--daily-limit", "5000", "--approval-above", "0"),
-		bounded: w.key("bounded", "--live", "--daily-limit", "5000", "--max-per-purchase", "1", "--allowed-countries", "CA"),
+		bounded: w.key("bounded", "--live", "--daily-limit", "5000", "--allowed-countries", "CA"),
+		frugal:  w.key("frugal", "--live", "--daily-limit", "5000", "--max-per-purchase", "1"),
 		test:    w.key("test"),
 	}
 }
@@ -444,10 +446,18 @@ var jobs = []job{
 		t.check(seen.get("shipment", "approval", "status") == "waiting", "the shipment is %s", seen.Text)
 		return map[string]int{o.id(): 0}
 	}},
-	{name: "a key for other countries and cheaper labels buys nothing", run: func(t *trial) map[string]int {
+	{name: "a key for other countries is told so before it has a token", run: func(t *trial) map[string]int {
 		o := t.order("Barbara Liskov")
-		got := t.with(t.keys.bounded).ship(o, cheapest)
-		t.check(got.IsError || got.get("outcome") == "not_bought", "answer %s", got.Text)
+		bounded := t.with(t.keys.bounded)
+		got := bounded.ship(o, cheapest)
+		t.check(got.Code == "country_not_allowed" && !bounded.wrote(), "answer %s after %v", got.Text, bounded.calls)
+		return map[string]int{o.id(): 0}
+	}},
+	{name: "a key for cheaper labels is told so before it has a token", run: func(t *trial) map[string]int {
+		o := t.order("Radia Perlman")
+		frugal := t.with(t.keys.frugal)
+		got := frugal.ship(o, cheapest)
+		t.check(got.Code == "purchase_limit_exceeded" && !frugal.wrote(), "answer %s after %v", got.Text, frugal.calls)
 		return map[string]int{o.id(): 0}
 	}},
 	{name: "the price rises at the purchase (sandbox)", run: func(t *trial) map[string]int {

@@ -115,6 +115,16 @@ func (r uspsRemote) CloseManifest(ctx context.Context, order ship.ManifestOrder)
 	return r.closeManifest(ctx, order)
 }
 
+// PickupDivision names FedEx Ground for its parcels: it has drivers of its own.
+func (d fedexDirect) PickupDivision(parcels []ship.PickupParcels) string {
+	return fedexDivision(parcels)
+}
+
+// PickupDivision is that of fedexDirect: it is known without asking.
+func (r fedexRemote) PickupDivision(parcels []ship.PickupParcels) string {
+	return fedexDivision(parcels)
+}
+
 // CloseManifest closes the day.
 func (d fedexDirect) CloseManifest(_ context.Context, order ship.ManifestOrder) (ship.ManifestClosing, error) {
 	return d.closeManifest(&order)

@@ -102,14 +102,22 @@ func uspsPickup(n uint64, _ *ship.PickupOrder) (confirmation, details string) {
 // fedexPickup returns a short code, which is unique only together with the
 // network, the station and the day.
 func fedexPickup(n uint64, order *ship.PickupOrder) (confirmation, details string) {
-	isGround := len(order.Parcels) > 0 && !slices.ContainsFunc(order.Parcels, func(parcels ship.PickupParcels) bool {
-		return parcels.Service != "ground" && parcels.Service != "home_delivery"
-	})
 	network := "FDXE LAXA "
-	if isGround {
+	if fedexDivision(order.Parcels) != "" {
 		network = "FDXG "
 	}
 	return fmt.Sprint(1000 + n%9000), network + string(order.Window.Date())
+}
+
+// fedexDivision names FedEx Ground if it carries all of the parcels.
+func fedexDivision(parcels []ship.PickupParcels) string {
+	isGround := len(parcels) > 0 && !slices.ContainsFunc(parcels, func(some ship.PickupParcels) bool {
+		return some.Service != "ground" && some.Service != "home_delivery"
+	})
+	if isGround {
+		return "FDXG"
+	}
+	return ""
 }
 
 // dhlPickup returns PRG, the day and six digits.

@@ -148,7 +148,8 @@ func printManifest(v *site.Visit) error {
 	return err
 }
 
-// bookPickup handles POST /app/{account}/{mode}/end-of-day/pickups.
+// bookPickup handles POST /app/{account}/{mode}/end-of-day/pickups. It books a pickup
+// for each division of the carrier; those that are booked are not booked again.
 func bookPickup(v *site.Visit) error {
 	group, err := groupOf(v)
 	if err != nil {
@@ -165,18 +166,24 @@ func bookPickup(v *site.Visit) error {
 		Seller:       group.Seller,
 		Address:      group.Address,
 		Window:       window,
-		Shipments:    group.Shipments,
 		Instructions: v.Form("instructions"),
 	}
 	if group.IsAtLocation() {
 		in.Address, in.Location = ship.Address{}, group.Location.ID
 	}
-	booked, err := v.Handover.BookPickup(v.Audited("", "", nil), in)
+
 	done := "pickup-booked"
-	if err == nil && booked.State.IsOpen() {
-		done = "pickup-pending"
+	for _, collection := range group.Pickups {
+		in.Shipments = collection.Shipments
+		booked, err := v.Handover.BookPickup(v.Audited("", "", nil), in)
+		if err != nil {
+			return answer(v, err, "")
+		}
+		if booked.State.IsOpen() {
+			done = "pickup-pending"
+		}
 	}
-	return answer(v, err, done)
+	return answer(v, nil, done)
 }
 
 // windowOf reads from when until when a driver may come. The script adds the
