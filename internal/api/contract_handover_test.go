@@ -62,6 +62,11 @@ func TestContractAPickupIsBookedOnceAndCancelled(t *testing.T) {
 func TestContractPickupsThatCarriersRefuseOrDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	late := strings.Replace(pickupBody("dhl_express", "Dock 2"), "T18:00:00", "T14:10:00", 1)
+	if got, _ := b.do(http.StatusUnprocessableEntity, "POST", "/v1/pickups", late); got["code"] != "pickup_too_late" || at(got, "nextWindow", "readyAt") == nil {
+		t.Errorf("%v", got)
+	}
+
 	for _, tc := range []struct {
 		carrier, name string
 		status        int
@@ -71,8 +76,9 @@ func TestContractPickupsThatCarriersRefuseOrDoNotAnswer(t *testing.T) {
 		{"ups", "FAULT UNAVAILABLE", http.StatusServiceUnavailable, "carrier_unavailable", ""},
 		{"ups", "FAULT TIMEOUT AFTER PURCHASE", http.StatusAccepted, "", "pending"},
 		{"usps", "FAULT TIMEOUT AFTER PURCHASE", http.StatusAccepted, "", "pending"},
-		{"fedex", "FAULT TIMEOUT AFTER PURCHASE", http.StatusAccepted, "", "needs_review"},
+		{"fedex", "Dock 1", http.StatusUnprocessableEntity, "carrier_rejected", ""}, // it does not say for which division
 		{"dhl_express", "FAULT TIMEOUT", http.StatusAccepted, "", "needs_review"},
+		{"dhl_express", "FAULT TIMEOUT AFTER PURCHASE", http.StatusAccepted, "", "needs_review"},
 	} {
 		got, _ := b.do(tc.status, "POST", "/v1/pickups", pickupBody(tc.carrier, tc.name))
 		if tc.code != "" && got["code"] != tc.code || tc.state != "" && got["status"] != tc.state {
@@ -85,7 +91,7 @@ func TestContractPickupsThatCarriersRefuseOrDoNotAnswer(t *testing.T) {
 		// A person gives it up, and it can be booked again; or says what the carrier
 		// has.
 		id := got["id"].(string)
-		if tc.carrier == "fedex" {
+		if tc.name == "FAULT TIMEOUT AFTER PURCHASE" {
 			resolve := func(status int, body string) map[string]any {
 				got, _ := b.do(status, "POST", "/v1/pickups/"+id+"/resolve", body)
 				return got
@@ -104,10 +110,6 @@ func TestContractPickupsThatCarriersRefuseOrDoNotAnswer(t *testing.T) {
 		}
 	}
 
-	late := strings.Replace(pickupBody("dhl_express", "Dock 2"), "T18:00:00", "T14:10:00", 1)
-	if got, _ := b.do(http.StatusUnprocessableEntity, "POST", "/v1/pickups", late); got["code"] != "pickup_too_late" || at(got, "nextWindow", "readyAt") == nil {
-		t.Errorf("%v", got)
-	}
 	for _, body := range []string{
 		`{"carrier":"ups"}`,
 		strings.Replace(pickupBody("ups", "A"), `"parcels":3`, `"parcels":3,"shipmentIds":["shp_01KJMBQDHV00G2N6V3T9RZKXB4"]`, 1),

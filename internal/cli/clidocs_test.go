@@ -150,7 +150,7 @@ func newScript(t *testing.T) script {
 
 	bought := d.prints(t, `(shp_\w+) usps (\w+)`, "ship", "--order-id", "docs", "--to", toJane, "--weight", "1lb", "--carrier", "usps", "--jq", `.id + " " + .carrier + " " + .trackingNumber`)
 	day := time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
-	pickup := d.prints(t, `pik_\w+`, "pickup", "book", "--carrier", "fedex", "--ready", day+"T12:00-08:00", "--close", day+"T17:00-08:00", "--parcels", "1")
+	pickup := d.prints(t, `pik_\w+`, "pickup", "book", "--carrier", "dhl_express", "--ready", day+"T12:00-08:00", "--close", day+"T17:00-08:00", "--parcels", "1")
 	manifest := d.prints(t, `man_\w+`, "manifest", "close", "--carrier", "usps")
 	return script{d, strings.NewReplacer(
 		"shp_...", bought[1],

@@ -177,7 +177,7 @@ func companyOf(parcels []ship.PickupParcels, bad *problems) string {
 
 	switch len(companies) {
 	case 0:
-		bad.add("/parcels", "required", "FedEx needs the service of the parcels: FedEx Express and FedEx Ground collect separately")
+		bad.add("/parcels", "required", "FedEx Express and FedEx Ground collect separately: send shipmentIds, whose services tell which of them comes")
 		return ""
 	case 1:
 		return companies[0]

@@ -86,7 +86,7 @@ func TestPickupsThatFedExCannotTakeAreNotSent(t *testing.T) {
 		"two companies": {"/parcels", "book two pickups", func(o *ship.PickupOrder) {
 			o.Parcels = []ship.PickupParcels{{Service: "ground", Count: 1}, {Service: "two_day", Count: 1}}
 		}},
-		"no service":                  {"/parcels", "needs the service", func(o *ship.PickupOrder) { o.Parcels = []ship.PickupParcels{{Count: 1}} }},
+		"no service":                  {"/parcels", "send shipmentIds", func(o *ship.PickupOrder) { o.Parcels = []ship.PickupParcels{{Count: 1}} }},
 		"another's service":           {"/parcels", "no service", func(o *ship.PickupOrder) { o.Parcels[0].Service = "ups_ground" }},
 		"no phone":                    {"/address/phone", "phone number", func(o *ship.PickupOrder) { o.Address.Phone = "" }},
 		"long phone":                  {"/address/phone", "8 to 13 digits", func(o *ship.PickupOrder) { o.Address.Country, o.Address.Phone = "DE", "+49301234567890" }},

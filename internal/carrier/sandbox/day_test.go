@@ -126,6 +126,27 @@ func TestAPickupTooLateNamesAWindowThatWorks(t *testing.T) {
 	}
 }
 
+// TestFedExCollectsEachDivisionByItself refuses what FedEx refuses with live credentials.
+func TestFedExCollectsEachDivisionByItself(t *testing.T) {
+	for via, c := range both(t, "fedex") {
+		for _, services := range [][]string{{""}, {"ground", "2day"}} {
+			request := pickup()
+			request.Order.Parcels = nil
+			for _, service := range services {
+				request.Order.Parcels = append(request.Order.Parcels, ship.PickupParcels{Service: service, Country: "US", Count: 1})
+			}
+			if _, err := c.BookPickup(t.Context(), request); ship.KindOf(err) != ship.Invalid {
+				t.Errorf("%s: a pickup of %q: %v", via, services, err)
+			}
+		}
+		request := pickup()
+		request.Order.Parcels = append(request.Order.Parcels, ship.PickupParcels{Country: "US", Count: 1})
+		if _, err := c.BookPickup(t.Context(), request); err != nil {
+			t.Errorf("%s: a pickup with other parcels of Ground: %v", via, err)
+		}
+	}
+}
+
 func TestUSPSCollectsOnlyInTheUnitedStates(t *testing.T) {
 	request := pickup()
 	request.Order.Address.Country = "DE"

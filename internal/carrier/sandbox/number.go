@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -111,13 +110,25 @@ func fedexPickup(n uint64, order *ship.PickupOrder) (confirmation, details strin
 
 // fedexDivision names FedEx Ground if it carries all of the parcels.
 func fedexDivision(parcels []ship.PickupParcels) string {
-	isGround := len(parcels) > 0 && !slices.ContainsFunc(parcels, func(some ship.PickupParcels) bool {
-		return some.Service != "ground" && some.Service != "home_delivery"
-	})
-	if isGround {
+	if ground, express := fedexCompanies(parcels); ground && !express {
 		return "FDXG"
 	}
 	return ""
+}
+
+// fedexCompanies reports whether FedEx Ground and whether FedEx Express carry some
+// of the parcels. Those without a service are collected with the others.
+func fedexCompanies(parcels []ship.PickupParcels) (ground, express bool) {
+	for _, some := range parcels {
+		switch some.Service {
+		case "":
+		case "ground", "home_delivery":
+			ground = true
+		default:
+			express = true
+		}
+	}
+	return ground, express
 }
 
 // dhlPickup returns PRG, the day and six digits.

@@ -29,6 +29,11 @@ func (m *model) book(request *carrier.PickupRequest, now time.Time) (ship.Pickup
 			"%s collects parcels only in the United States and its territories", m.title)
 	}
 
+	if ground, express := fedexCompanies(order.Parcels); m.name == "fedex" && ground == express {
+		return ship.PickupBooking{}, m.refuseField(m.refusals.service, "/parcels",
+			"FedEx Express and FedEx Ground collect separately: send shipmentIds, and book a pickup for each of the two")
+	}
+
 	isShort := order.Window.CloseAt.Sub(order.Window.ReadyAt) < shortestWindow
 	if isShort || order.Window.ReadyAt.Before(now.Add(-pickupGrace)) {
 		refusal := ship.Refusal{
