@@ -3,7 +3,7 @@ package routing
 // Rules about orders, the client's own values and the time.
 var orderExamples = []example{
 	{
-		"Dear goods need an adult", `order.insuredValue >= 500`,
+		"Valuable goods need an adult", `order.insuredValue >= 500`,
 		`{"require": {"signature": "adult"}}`,
 		insured(50000, "USD"), insured(49999, "USD"), "adult",
 	},

@@ -13,7 +13,7 @@ const fullBook = `{
   "rules": [
     {"name": "Alaska and Hawaii by USPS", "when": "destination.state in ['AK', 'HI']", "then": {"prefer": [{"carrier": "usps"}], "tolerancePercent": 15, "toleranceAmount": "1.50"}},
     {"name": "No DHL inside the country", "when": "!order.international", "then": {"forbid": [{"carrier": "dhl_express"}]}},
-    {"name": "Dear goods need an adult", "when": "order.insuredValue >= 500", "then": {"require": {"signature": "adult"}}},
+    {"name": "Valuable goods need an adult", "when": "order.insuredValue >= 500", "then": {"require": {"signature": "adult"}}},
     {"name": "Heavy", "when": "parcel.weightKg > 20", "then": {"use": [{"carrier": "ups", "service": "ground"}, {"carrier": "fedex", "connectionId": "con_1"}]}, "guard": {"extraPercent": 25, "extraAmount": "5.00", "extraDays": 1}, "otherwise": "refuse"},
     {"name": "Shared", "then": {"split": [{"carrier": "ups", "percent": 70}, {"carrier": "fedex", "service": "ground", "percent": 30}]}, "guard": {"none": true}, "disabled": true},
     {"name": "Fast", "then": {"choose": "fastest", "by": "2026-12-24", "withinDays": 0, "withinDaysOfFastest": 1, "withinPercentOfCheapest": 12.5, "only": [{"carrier": "ups"}]}, "otherwise": "next"}

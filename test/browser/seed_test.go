@@ -151,7 +151,7 @@ const (
 	ruleFar       = `{"name":"Alaska and Hawaii by USPS","when":"destination.state in [\"AK\", \"HI\"]","then":{"prefer":[{"carrier":"usps"}],"tolerancePercent":25}}`
 	ruleCoast     = `{"name":"Express to the coast","when":"destination.state in [\"WA\", \"OR\"]","then":{"use":[{"carrier":"fedex"}]}}`
 	ruleGold      = `{"name":"Gold customers get it fast","when":"metadata[\"tier\"] == \"gold\"","then":{"choose":"fastest","withinPercentOfCheapest":80}}`
-	ruleOverLimit = `{"name":"Dear goods need a signature","when":"order.insuredValue >= 500","then":{"require":{"signature":"adult"}}}`
+	ruleOverLimit = `{"name":"Valuable goods need a signature","when":"order.insuredValue >= 500","then":{"require":{"signature":"adult"}}}`
 	ruleLittle    = `{"name":"Two days for little more","when":"fastest.days <= 2 && fastest.amount < cheapest.amount * 1.1","then":{"choose":"fastest"},"disabled":true}`
 )
 
