@@ -132,6 +132,10 @@ func importSheet(v *site.Visit) error {
 		}
 	}
 
+	// The page with the errors parses the sheets that it lists, which takes as much
+	// memory as the file.
+	v.Request.MultipartForm = nil
+
 	found, fixable := site.ProblemsOf(err)
 	if !fixable {
 		return err
