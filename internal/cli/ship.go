@@ -310,6 +310,7 @@ func (s *service) dutiesCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	flags.add(s, cmd)
+
 	return use(s, reads, cmd, func(r *request) (client.LandedCost, error) {
 		order, err := flags.read(s, r)
 		if err != nil {

@@ -446,14 +446,14 @@ var jobs = []job{
 		t.check(seen.get("shipment", "approval", "status") == "waiting", "the shipment is %s", seen.Text)
 		return map[string]int{o.id(): 0}
 	}},
-	{name: "a key for other countries is told so before it has a token", run: func(t *trial) map[string]int {
+	{name: "a key for other countries gets no token", run: func(t *trial) map[string]int {
 		o := t.order("Barbara Liskov")
 		bounded := t.with(t.keys.bounded)
 		got := bounded.ship(o, cheapest)
 		t.check(got.Code == "country_not_allowed" && !bounded.wrote(), "answer %s after %v", got.Text, bounded.calls)
 		return map[string]int{o.id(): 0}
 	}},
-	{name: "a key for cheaper labels is told so before it has a token", run: func(t *trial) map[string]int {
+	{name: "a key for cheaper labels gets no token", run: func(t *trial) map[string]int {
 		o := t.order("Radia Perlman")
 		frugal := t.with(t.keys.frugal)
 		got := frugal.ship(o, cheapest)

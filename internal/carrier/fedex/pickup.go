@@ -177,7 +177,7 @@ func companyOf(parcels []ship.PickupParcels, bad *problems) string {
 
 	switch len(companies) {
 	case 0:
-		bad.add("/parcels", "required", "FedEx Express and FedEx Ground collect separately: send shipmentIds, whose services tell which of them comes")
+		bad.add("/parcels", "required", "FedEx Express and FedEx Ground collect separately: send shipmentIds, so that the services are known")
 		return ""
 	case 1:
 		return companies[0]

@@ -132,8 +132,8 @@ func importSheet(v *site.Visit) error {
 		}
 	}
 
-	// The page with the errors parses the sheets that it lists, which takes as much
-	// memory as the file.
+	// Release the file: the page with the errors parses the sheets that it lists,
+	// which takes as much memory again.
 	v.Request.MultipartForm = nil
 
 	found, fixable := site.ProblemsOf(err)
