@@ -159,6 +159,17 @@ func (j *judge) compare() {
 	}
 }
 
+// countLive counts the labels that somebody pays for: those that are neither voided nor
+// recorded as not used at a carrier that bills labels when they are scanned.
+func (j *judge) countLive() (n int) {
+	for _, s := range j.sales {
+		if s.live() && !j.abandoned[s.carrier+s.Number] {
+			n++
+		}
+	}
+	return n
+}
+
 func (j *judge) compareOrder(o *order, live []*sale) {
 	if len(live) > 1 {
 		j.add("two live labels", o.key+": "+j.story(o.key))

@@ -96,9 +96,16 @@ func open(orders []*order) (list []*order) {
 	return list
 }
 
-// buyAll buys orders, spread over a time. Each client insists for as long as
-// it may.
-func (c *clients) buyAll(orders []*order, seed uint64, lasts, patience time.Duration) {
+// buyAll buys orders, spread over a time. Each client insists until the answer is
+// definite, or the time is over that this takes on a quiet machine, multiplied as
+// proving.Patiently does.
+func (c *clients) buyAll(orders []*order, seed uint64, lasts, onAQuietMachine time.Duration) {
+	patience := proving.Patiently(onAQuietMachine)
+	c.buyFor(orders, seed, lasts, patience)
+}
+
+// buyFor is buyAll with clients that give up after a fixed time.
+func (c *clients) buyFor(orders []*order, seed uint64, lasts, patience time.Duration) {
 	var all sync.WaitGroup
 	began := time.Now()
 	for i, o := range orders {
@@ -159,9 +166,10 @@ func (w *world) freeze(seed uint64, p killing) {
 // settle waits until no purchase, void or orphaned label is open, no sale is
 // on a disk alone, and the sweep has looked at everything since. What never
 // settles is a violation, unless it waits for the void of a label that is on a
-// manifest: a person decides about it.
+// manifest: a person decides about it. The limit is that of a quiet machine.
 func (w *world) settle(limit time.Duration) (took time.Duration, violations []string) {
 	w.t.Helper()
+	limit = proving.Patiently(limit)
 	proving.Ready(w.t, w.copies)
 	began := time.Now()
 	wait := func(what string, left func() int) {

@@ -5,7 +5,6 @@ package purchases
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -75,8 +74,29 @@ func (t *notified) of(kind string) (list []int) {
 }
 
 // readEvents follows the log from its beginning: for each label the creation
-// and the label, once each and first, and no gap in the numbers.
+// and the label, once each and first, and no gap in the numbers. The log shows an
+// event when all transactions before it have ended, also those of a process that was
+// killed; on a slow machine this takes a while.
 func (j *judge) readEvents() {
+	until := time.Now().Add(proving.Patiently(10 * time.Second))
+	for {
+		wrong := j.compareEvents()
+		if len(wrong) == 0 || time.Now().After(until) {
+			for _, w := range wrong {
+				j.add(w.kind, w.what)
+			}
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// A deviation is something that was found wrong.
+type deviation struct{ kind, what string }
+
+// compareEvents compares the log as it is now with what clients were answered.
+func (j *judge) compareEvents() (wrong []deviation) {
+	add := func(kind, what string) { wrong = append(wrong, deviation{kind, what}) }
 	log := map[string]*notified{}
 	query := "?limit=100"
 	for {
@@ -120,18 +140,19 @@ func (j *judge) readEvents() {
 		}
 		got := strings.Join(kinds, " ")
 		if o.status == http.StatusCreated && (!strings.HasPrefix(got, "shipment.created label.generated") || len(t.of("shipment.created"))+len(t.of("label.generated")) != 2) {
-			j.add("missing events", fmt.Sprintf("%s: the log tells %q", o.key, got))
+			add("missing events", fmt.Sprintf("%s: the log tells %q", o.key, got))
 		}
 		if o.status != http.StatusCreated && got != "" && got != "shipment.created shipment.exception" {
-			j.add("missing events", fmt.Sprintf("%s was answered %d: the log tells %q", o.key, o.status, got))
+			add("missing events", fmt.Sprintf("%s was answered %d: the log tells %q", o.key, o.status, got))
 		}
 		for i, n := range t.sequences {
 			if n != i+1 {
-				j.add("gaps in sequences", fmt.Sprintf("%s: %v", o.key, t.sequences))
+				add("gaps in sequences", fmt.Sprintf("%s: %v", o.key, t.sequences))
 				break
 			}
 		}
 	}
+	return wrong
 }
 
 // eachOf does something for orders, a few at once.
@@ -159,7 +180,7 @@ func (j *judge) repeat() {
 		if o.status != http.StatusCreated {
 			return
 		}
-		status, answer, err := j.call(j.copies[rand.IntN(len(j.copies))], http.MethodPost, "/v1/shipments", o.key, o.body)
+		status, answer, err := j.ask(http.MethodPost, "/v1/shipments", o.key, o.body)
 		if err != nil || status != http.StatusCreated || !bytes.Equal(answer, o.answer) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -180,7 +201,7 @@ func (j *judge) fetchLabels() {
 		if o.status != http.StatusCreated {
 			return
 		}
-		status, label, err := j.call(j.copies[rand.IntN(len(j.copies))], http.MethodGet, "/v1/labels/"+o.shipment.ID+"."+format, "", "")
+		status, label, err := j.ask(http.MethodGet, "/v1/labels/"+o.shipment.ID+"."+format, "", "")
 		if err != nil || status != http.StatusOK || !bytes.HasPrefix(label, []byte(begins)) {
 			mu.Lock()
 			defer mu.Unlock()

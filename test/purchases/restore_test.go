@@ -87,7 +87,7 @@ func TestProveRestoreUnnamed(t *testing.T) {
 	w.goBack(backup, true)
 	began := time.Now()
 	var left []string
-	for left = w.leftOver(kept); len(left) > 0 && time.Since(began) < time.Minute; left = w.leftOver(kept) {
+	for left = w.leftOver(kept); len(left) > 0 && time.Since(began) < proving.Patiently(time.Minute); left = w.leftOver(kept) {
 		time.Sleep(500 * time.Millisecond)
 	}
 	took := time.Since(began)

@@ -92,9 +92,11 @@ func (w *world) stand(name string) *stand {
 	return nil
 }
 
-// turn sets the faults, now and after the next start.
+// turn sets the faults, now and after the next start. A carrier hangs longer than the
+// service waits, on a slow machine too.
 func (w *world) turn(s *stand, k emulator.Faults) {
 	w.t.Helper()
+	k.HangFor = emulator.Duration(proving.Times(time.Duration(k.HangFor), w.slow))
 	text, err := json.Marshal(k)
 	if err != nil {
 		w.t.Fatal(err)

@@ -16,7 +16,10 @@ import (
 )
 
 // TestProveStorm has many clients send the same request at once, to both
-// copies: it is bought once, and all hear the same.
+// copies: one label is live, and all clients get the same response. On a slow machine
+// a response of the carrier may come too late; then the label is found by a look-up,
+// voided, and bought again. So what counts is the labels that are live, not how
+// many were sold.
 func TestProveStorm(t *testing.T) {
 	keys, each := proving.Pick(t, 24, 100), 40
 	proving.Beside(t)
@@ -30,46 +33,44 @@ func TestProveStorm(t *testing.T) {
 	var deviations []string
 	var took []time.Duration
 	eachOf(orders, 4, func(o *order) {
-		heard := c.storm(o, seed, each)
-		*o = *heard[0]
+		responses := c.storm(o, seed, each)
+		*o = *responses[0]
 		mu.Lock()
 		defer mu.Unlock()
-		for _, h := range heard {
-			took = append(took, h.took)
-			if h.status != http.StatusCreated || !bytes.Equal(h.answer, o.answer) {
-				deviations = append(deviations, fmt.Sprintf("%s: %d %s, another heard %s", h.key, h.status, h.answer, o.answer))
+		for _, r := range responses {
+			took = append(took, r.took)
+			if r.status != http.StatusCreated || !bytes.Equal(r.answer, o.answer) {
+				deviations = append(deviations, fmt.Sprintf("%s: %d %s, another client got %s", r.key, r.status, r.answer, o.answer))
 			}
 		}
 	})
 	lasted := time.Since(began)
+	_, late := w.settle(2 * time.Minute)
 	j := w.judge(orders)
-	j.add("heard otherwise", deviations...)
-	if sold := len(j.sales); sold != keys {
-		j.add("sold twice", fmt.Sprintf("%d labels for %d keys", sold, keys))
+	j.add("not settled", late...)
+	j.add("answered differently", deviations...)
+	live := j.countLive()
+	if live != keys {
+		j.add("live labels", fmt.Sprintf("%d live labels for %d keys", live, keys))
 	}
 	report(t, nil, map[string]any{
-		"keys": keys, "requests": keys * each, "violations": j.total(), "sold": len(j.sales), "p50": proving.Quantile(took, 0.5), "p99": proving.Quantile(took, 0.99),
-		"seconds": proving.Round(lasted.Seconds()),
+		"keys": keys, "requests": keys * each, "violations": j.total(), "sold": len(j.sales), "live": live,
+		"p50": proving.Quantile(took, 0.5), "p99": proving.Quantile(took, 0.99), "seconds": proving.Round(lasted.Seconds()),
 	})
 	j.complain(t)
 	w.guard(t)
 }
 
-// patience is how long a client of the storm sends its request. It is long,
-// because a shared machine may stand still for a while, and what is judged here is
-// what the clients hear, not when.
-const patience = 5 * time.Minute
-
 // storm sends the same request many times at once.
 func (c *clients) storm(o *order, seed uint64, n int) []*order {
-	heard := make([]*order, n)
+	responses := make([]*order, n)
 	var all sync.WaitGroup
-	for i := range heard {
-		heard[i] = &order{key: o.key, carrier: o.carrier, body: o.body}
+	for i := range responses {
+		responses[i] = &order{key: o.key, carrier: o.carrier, body: o.body}
 		all.Go(func() {
-			c.insist(heard[i], rand.New(rand.NewPCG(seed, uint64(i))), time.Now().Add(patience))
+			c.insist(responses[i], rand.New(rand.NewPCG(seed, uint64(i))), time.Now().Add(proving.Patiently(time.Minute)))
 		})
 	}
 	all.Wait()
-	return heard
+	return responses
 }

@@ -30,6 +30,7 @@ type world struct {
 	postgres *proving.Cluster // nil if the database is a cell's
 	database string           // address
 	settings []string
+	slow     float64       // how much slower than a quiet machine this one is
 	pool     *pgxpool.Pool // of the owner, past row-level security
 	account  string
 	key      string
@@ -46,8 +47,8 @@ type world struct {
 }
 
 // fast are the waits of the service, ten to a hundred times shorter than the
-// defaults, so that minutes show what days would. Nothing else differs from
-// production: it is the same binary.
+// defaults, so that minutes show what days would. On a slow machine they are longer, as
+// proving.Slowness says. Nothing else differs from production: it is the same binary.
 var fast = []string{
 	"PURCHASE_TIMEOUT=2s",           // 20s
 	"BUY_TIMEOUT=3s",                // 120s
@@ -79,8 +80,9 @@ func newWorldOn(t *testing.T, postgres *proving.Cluster, database string, settin
 // openWorld opens a world with the carriers that openCarriers starts.
 func openWorld(t *testing.T, postgres *proving.Cluster, database string, openCarriers func(*world), settings ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), postgres: postgres, database: database, settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
-	w.http = &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	w := &world{t: t, dir: t.TempDir(), postgres: postgres, database: database, slow: proving.Slowness(t), watch: newWatch()}
+	w.settings = append(proving.Slowed(fast, w.slow), settings...)
+	w.http = &http.Client{Timeout: proving.Times(6*time.Second, w.slow), Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(w.end)
 	w.settings = w.known(w.settings)
 	openCarriers(w)
