@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // plan is how much chaos there is.
@@ -112,7 +114,7 @@ func (w *world) create(t *testing.T, rng *rand.Rand, key string, requests *atomi
 		name = "FAULT REFUSE UPS" // takes the way of a live carrier, with an intent
 	}
 	body := fmt.Sprintf(`{"orderId":"order-%s","destination":{"name":%q,"address1":"350 5th Avenue","city":"New York","state":"NY","zip":"10118","country":"US"},"parcel":{"weight":2.5}}`, key, name)
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(proving.Patiently(90 * time.Second))
 	for time.Now().Before(deadline) {
 		requests.Add(1)
 		status, answer, err := w.post(w.copies[rng.IntN(len(w.copies))], "/v1/shipments", key, body)

@@ -92,7 +92,7 @@ func save(text []byte) error {
 func run(t *testing.T, st *store.Store, owner *pgxpool.Pool, s size, seed uint64) proof {
 	t.Helper()
 	began := time.Now()
-	l := &ledger{committed: make(map[ship.RawID]fact, s.events)}
+	l := &ledger{committed: make(map[ship.RawID]fact, s.events), unknown: draft{}}
 	list, shipments := prepare(t, st, l)
 	random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
 
@@ -101,7 +101,7 @@ func run(t *testing.T, st *store.Store, owner *pgxpool.Pool, s size, seed uint64
 	var reading, writing sync.WaitGroup
 	for n := range tenants + filtered {
 		r := &reader{
-			rng: random(1000 + n), log: webhook.New(webhook.Config{Store: st}), tenant: list[n%tenants], number: n % tenants,
+			rng: random(1000 + n), ledger: l, log: webhook.New(webhook.Config{Store: st}), tenant: list[n%tenants], number: n % tenants,
 			seen: map[ship.RawID]int{}, numbers: map[ship.ShipmentID][]int{},
 		}
 		if n >= tenants {
@@ -131,6 +131,9 @@ func run(t *testing.T, st *store.Store, owner *pgxpool.Pool, s size, seed uint64
 		})
 	}
 	writing.Wait()
+	if err := l.resolve(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
 	close(done)
 	reading.Wait()
 	return conclude(t, l, readers, seed, time.Since(began))

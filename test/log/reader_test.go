@@ -9,11 +9,13 @@ import (
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A reader follows the cursors of one tenant's log.
 type reader struct {
 	rng    *rand.Rand
+	ledger *ledger
 	log    *webhook.Service
 	tenant ship.Tenant
 	number int              // of the tenant
@@ -22,20 +24,30 @@ type reader struct {
 	seen    map[ship.RawID]int
 	numbers map[ship.ShipmentID][]int // in the order of the log
 	pages   int
-	wrong   []string
+
+	expected int // events, once the writers have ended
+	wrong    []string
 }
 
-// follow reads on until done is closed and nothing more comes.
+// follow reads on until done is closed, everything that was committed has come and
+// nothing more comes. The log shows an event when all transactions before it have
+// ended, which takes a while on a slow machine.
 func (r *reader) follow(ctx context.Context, done <-chan struct{}) error {
 	cursor, quiet := "", 0
+	patience := proving.Patiently(15 * time.Second)
+	last := time.Now() // when something came
 	for {
 		over := false
 		select {
 		case <-done:
-			over = true
+			over = len(r.seen) >= r.wanted() || time.Since(last) > patience
 		default:
 		}
 		got, err := r.log.Events(ctx, r.tenant, cursor, r.kinds, 1+r.rng.IntN(400))
+		if ship.KindOf(err) == ship.Unavailable {
+			time.Sleep(100 * time.Millisecond) // a reader asks again with the same cursor
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -43,6 +55,7 @@ func (r *reader) follow(ctx context.Context, done <-chan struct{}) error {
 		cursor = got.Next
 		for _, e := range got.Entries {
 			r.take(e.Event)
+			last = time.Now()
 		}
 		switch {
 		case len(got.Entries) > 0:
@@ -54,6 +67,18 @@ func (r *reader) follow(ctx context.Context, done <-chan struct{}) error {
 			time.Sleep(time.Duration(r.rng.IntN(30)) * time.Millisecond)
 		}
 	}
+}
+
+// wanted is how many events of the reader were committed. The writers have ended.
+func (r *reader) wanted() int {
+	if r.expected == 0 {
+		for _, f := range r.ledger.committed {
+			if f.tenant == r.number && (r.kinds == nil || f.kind == r.kinds[0]) {
+				r.expected++
+			}
+		}
+	}
+	return r.expected
 }
 
 // take notes an event.

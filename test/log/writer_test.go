@@ -27,6 +27,7 @@ type ledger struct {
 	mu        sync.Mutex
 	committed map[ship.RawID]fact
 	count     atomic.Int64
+	unknown   draft        // events of transactions that ended with an error of the database
 	aborted   atomic.Int64 // events of transactions that were rolled back
 	holds     atomic.Int64 // times that a transaction was held open
 }
@@ -41,6 +42,41 @@ func (l *ledger) commit(d draft) {
 		l.committed[id] = f
 	}
 	l.count.Add(int64(len(d)))
+}
+
+// doubt notes the events of a transaction of which the database has not said whether it
+// was committed.
+func (l *ledger) doubt(d draft) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, f := range d {
+		l.unknown[id] = f
+	}
+}
+
+// resolve finds out which of the unknown events were committed, once all writers have
+// ended.
+func (l *ledger) resolve(ctx context.Context, pool *pgxpool.Pool) error {
+	ids := make([][16]byte, 0, len(l.unknown))
+	for id := range l.unknown {
+		ids = append(ids, id)
+	}
+	rows, err := pool.Query(ctx, "SELECT id FROM events WHERE id = ANY ($1)", ids)
+	if err != nil {
+		return err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+	if err != nil {
+		return err
+	}
+
+	committed := draft{}
+	for _, id := range found {
+		committed[id] = l.unknown[id]
+	}
+	l.commit(committed)
+	l.aborted.Add(int64(len(l.unknown) - len(committed)))
+	return nil
 }
 
 // A writer writes events until the ledger has enough.
@@ -126,8 +162,10 @@ func (w *writer) conclude(d draft, err error) error {
 	switch {
 	case err == nil:
 		w.ledger.commit(d)
-	case errors.Is(err, errRollback), ship.KindOf(err) == ship.Unavailable: // a lock was not to be had in time
+	case errors.Is(err, errRollback):
 		w.ledger.aborted.Add(int64(len(d)))
+	case ship.KindOf(err) == ship.Unavailable, ship.KindOf(err) == ship.Uncertain: // such as a lock that was not to be had in time
+		w.ledger.doubt(d)
 	default:
 		return err
 	}
