@@ -60,8 +60,9 @@ func TestProveForged(t *testing.T) {
 	}
 	p99 := proving.Quantile(took, 0.99)
 	report(t, nil, map[string]any{"pushes": len(took), "kinds": counts, "changes": 0, "answerP99": p99, "answerMax": proving.Quantile(took, 1)})
-	if most := proving.Pick(t, 2000.0, 100.0); p99 > most {
-		t.Errorf("they are answered within %.0f ms, want at most %.0f", p99, most)
+	// The gate runs on any machine: the full proof measures the time.
+	if proving.Pick(t, false, true) && p99 > 100 {
+		t.Errorf("they are answered within %.0f ms, want at most 100", p99)
 	}
 }
 

@@ -97,12 +97,14 @@ func TestProveFreshness(t *testing.T) {
 	report(t, nil, map[string]any{
 		"n": n, "perSecond": perSecond, "p50": proving.Quantile(lags, 0.5), "p99": p99, "max": proving.Quantile(lags, 1), "answerP50": proving.Quantile(s.took, 0.5), "answerP99": answered,
 	})
-	// The gate shares its machine with whatever else runs there: it holds the
-	// order of magnitude, the full proof the target.
-	if most := proving.Pick(t, 5000.0, 2000.0); p99 > most {
-		t.Errorf("p99 is %.0f ms, want at most %.0f", p99, most)
+	// The gate runs on any machine: it sees that everything arrives, the full proof when.
+	if proving.Pick(t, true, false) {
+		return
 	}
-	if most := proving.Pick(t, 1000.0, 100.0); answered > most {
-		t.Errorf("pushes are answered within %.0f ms, want at most %.0f", answered, most)
+	if p99 > 2000 {
+		t.Errorf("p99 is %.0f ms, want at most 2000", p99)
+	}
+	if answered > 100 {
+		t.Errorf("pushes are answered within %.0f ms, want at most 100", answered)
 	}
 }

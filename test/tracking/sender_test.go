@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // sender pushes as a carrier does: again and again until it is answered 200.
@@ -60,7 +62,7 @@ func (s *sender) source(seed uint64, atOnce int, list []delivery, write func(del
 // insist pushes until it is answered 200, and reports how long that answer
 // took.
 func (s *sender) insist(rng *rand.Rand, lines []line, text []byte) time.Duration {
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(proving.Patiently(3 * time.Minute)); time.Now().Before(deadline); {
 		i := rng.IntN(len(lines))
 		start := time.Now()
 		s.tries.Add(1)

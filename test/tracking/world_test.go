@@ -55,7 +55,7 @@ var settings = []string{
 func newWorld(t *testing.T, copies int, first ...*answering) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), postgres: proving.NewCluster(t), settings: settings}
-	w.http = &http.Client{Timeout: 12 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	w.http = &http.Client{Timeout: proving.Patiently(12 * time.Second), Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(w.end)
 	w.openStands()
 	for _, a := range first {
@@ -140,10 +140,7 @@ func (w *world) must(method, path string, body, out any) {
 		text = marshal(body)
 	}
 	status, answer := w.ask(method, path, text)
-	for range 5 {
-		if status != http.StatusServiceUnavailable {
-			break
-		}
+	for until := time.Now().Add(proving.Patiently(15 * time.Second)); status == http.StatusServiceUnavailable && time.Now().Before(until); {
 		time.Sleep(300 * time.Millisecond)
 		status, answer = w.ask(method, path, text)
 	}

@@ -124,6 +124,21 @@ func (b *behaviours) note(path, id string, body []byte, now time.Time) {
 	b.last[key] = e.Sequence
 }
 
+// awaitQuiet waits until nothing has arrived for a while.
+func (b *behaviours) awaitQuiet() {
+	total := func() (n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, events := range b.arrived {
+			n += len(events)
+		}
+		return n
+	}
+	for before := -1; before != total(); time.Sleep(2 * time.Second) {
+		before = total()
+	}
+}
+
 // reset forgets what arrived, and has everyone behave.
 func (b *behaviours) reset() {
 	b.mu.Lock()

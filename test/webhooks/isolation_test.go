@@ -5,6 +5,7 @@ package webhooks
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,12 +14,31 @@ import (
 	"github.com/waybillhq/waybill/test/proving"
 )
 
-// The limits of the contract.
-const (
-	healthyP99   = 1000 // milliseconds, beside endpoints that misbehave
-	memoryAbove  = 200  // megabytes, above idle
-	longestMilli = 10_500
-)
+// memoryAbove is the limit of the contract for memory above idle, in megabytes.
+const memoryAbove = 200
+
+// limits are how long healthy endpoints may wait beside those that misbehave, at a
+// quantile, and how long an attempt may take, in milliseconds.
+type limits struct {
+	quantile, healthy float64
+	attempt           int
+}
+
+// limitsOf are those of the contract in the full run. The gate runs on any machine: it
+// sees whether healthy endpoints wait for a hanging one, whose attempts take ten
+// seconds, and whether an attempt goes on after its time, for the minute that the
+// endpoint hangs.
+func limitsOf(t *testing.T) limits {
+	return proving.Pick(t,
+		limits{quantile: 0.9, healthy: 5000, attempt: 30_000},
+		limits{quantile: 0.99, healthy: 1000, attempt: 10_500})
+}
+
+// waits is how long healthy endpoints may wait if they wait as long as base without
+// the others.
+func (l limits) waits(t *testing.T, base []time.Duration) float64 {
+	return max(l.healthy, proving.Pick(t, 3.0, 0)*proving.Quantile(base, l.quantile))
+}
 
 // A crowd is endpoints of several accounts, some of which misbehave.
 type crowd struct {
@@ -34,6 +54,7 @@ type crowd struct {
 func newCrowd(t *testing.T, w *world, paths []string) *crowd {
 	t.Helper()
 	c := &crowd{w: w, b: newBehaviours(t), healthy: map[*writer][]string{}}
+	all := paths
 	for len(paths) > 0 {
 		n := min(20, len(paths))
 		a := w.newAccount()
@@ -47,8 +68,22 @@ func newCrowd(t *testing.T, w *world, paths []string) *crowd {
 		paths = paths[n:]
 		c.writers, c.accounts = append(c.writers, p), append(c.accounts, a)
 	}
-	time.Sleep(2500 * time.Millisecond) // the dispatcher has heard of them
+	c.awaitEndpoints(t, all)
 	return c
+}
+
+// awaitEndpoints writes events until every endpoint has received one: the dispatcher
+// reads the list of endpoints every few seconds.
+func (c *crowd) awaitEndpoints(t *testing.T, paths []string) {
+	t.Helper()
+	proving.Await(t, "every endpoint has received an event", 30*time.Second, func() bool {
+		for _, p := range c.writers {
+			p.write(1)
+		}
+		time.Sleep(time.Second)
+		return !slices.ContainsFunc(paths, func(path string) bool { return c.b.count(path) == 0 })
+	})
+	c.b.awaitQuiet()
 }
 
 // lags writes events to every account at a rate for a while, and returns the
@@ -133,28 +168,30 @@ func misbehave(t *testing.T, kinds map[string]int, lasts time.Duration) {
 	c.b.loose.Store(true)
 
 	var lags []time.Duration
-	var p99 float64
+	var waited float64
+	l := limitsOf(t)
+	most := l.waits(t, base)
 	for range 3 {
 		lags = c.lags(t, lasts, 4)
-		if p99 = proving.Quantile(lags, 0.99); p99 <= healthyP99 {
+		if waited = proving.Quantile(lags, l.quantile); waited <= most {
 			break
 		}
-		t.Logf("healthy endpoints wait %.0f ms at p99", p99)
+		t.Logf("healthy endpoints wait %.0f ms", waited)
 	}
 
-	_, most := memory(t, w.copies[0])
+	_, peak := memory(t, w.copies[0])
 	longest := w.longest()
 	report(t, nil, map[string]any{
-		"n": len(lags), "baseP50": proving.Quantile(base, 0.5), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": p99,
-		"idleMB": idle, "mostMB": most, "longestAttempt": longest,
+		"n": len(lags), "baseP50": proving.Quantile(base, 0.5), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": proving.Quantile(lags, 0.99),
+		"idleMB": idle, "mostMB": peak, "longestAttempt": longest,
 	})
-	if p99 > healthyP99 {
-		t.Errorf("healthy endpoints wait %.0f ms at p99, in three measurements", p99)
+	if waited > most {
+		t.Errorf("healthy endpoints wait %.0f ms at the quantile %.2f, in three measurements; want at most %.0f", waited, l.quantile, most)
 	}
-	if most-idle > memoryAbove {
-		t.Errorf("%d MB above idle", most-idle)
+	if peak-idle > memoryAbove {
+		t.Errorf("%d MB above idle", peak-idle)
 	}
-	if longest > longestMilli {
+	if longest > l.attempt {
 		t.Errorf("an attempt took %d ms", longest)
 	}
 }
@@ -179,6 +216,8 @@ func TestProveBurst(t *testing.T) {
 	loud.lags(t, time.Second, 4)
 	base := quiet.lags(t, 3*time.Second, 5)
 	idle, _ := memory(t, w.copies[0])
+	before := loud.b.count("/loud/1")
+	arrived := func() int { return loud.b.count("/loud/1") - before }
 	since, over := time.Now(), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -187,28 +226,25 @@ func TestProveBurst(t *testing.T) {
 			loud.writers[0].write(500)
 		}
 	}()
-	arrived := func() int {
-		loud.b.mu.Lock()
-		defer loud.b.mu.Unlock()
-		return len(loud.b.arrived["/loud/1"])
-	}
 	for done := false; !done; {
 		quiet.writers[0].steadily(5, 5)
 		select {
 		case <-over:
-			done = arrived() >= events || time.Since(since) > 15*time.Minute
+			done = arrived() >= events || time.Since(since) > proving.Patiently(5*time.Minute)
 		default:
 		}
 	}
 	took := time.Since(since)
 	lags := quiet.arrivals(t, since)
-	_, most := memory(t, w.copies[0])
-	p99 := proving.Quantile(lags, 0.99)
+	_, peak := memory(t, w.copies[0])
+	l := limitsOf(t)
+	waited := proving.Quantile(lags, l.quantile)
+	most := l.waits(t, base)
 	report(t, nil, map[string]any{
 		"events": events, "arrived": arrived(), "seconds": proving.Round(took.Seconds()), "perSecond": proving.Round(float64(arrived()) / took.Seconds()),
-		"n": len(lags), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": p99, "idleMB": idle, "mostMB": most,
+		"n": len(lags), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": proving.Quantile(lags, 0.99), "idleMB": idle, "mostMB": peak,
 	})
-	if p99 > healthyP99 || most-idle > memoryAbove || arrived() < events {
-		t.Errorf("p99 of the other %.0f ms, %d MB above idle, %d of %d arrived", p99, most-idle, arrived(), events)
+	if waited > most || peak-idle > memoryAbove || arrived() != events {
+		t.Errorf("the other waits %.0f ms at the quantile %.2f, %d MB above idle, %d of %d arrived", waited, l.quantile, peak-idle, arrived(), events)
 	}
 }

@@ -43,8 +43,7 @@ func TestProveKills(t *testing.T) {
 	start := time.Now()
 	made := w.change(seed, p)
 	proving.Ready(t, w.copies)
-	log := w.readLog()
-	violations := made.check(log)
+	log, violations := w.awaitLog(made)
 	ids := map[string]bool{}
 	for _, e := range log {
 		ids[e.ID] = true
@@ -71,10 +70,26 @@ func killProof(p killing, w *world, seed uint64, events, duplicates int, violati
 	}
 }
 
-// awaitAll waits until every sink has everything.
+// awaitLog reads the log until it has all changes. It shows an event when all
+// transactions before it have ended, also those of a process that was killed; on a slow
+// machine this takes a while.
+func (w *world) awaitLog(made *changes) (log []logEvent, violations []string) {
+	for until := time.Now().Add(proving.Patiently(10 * time.Second)); ; time.Sleep(time.Second) {
+		log = w.readLog()
+		violations = made.check(log)
+		if len(violations) == 0 || time.Now().After(until) {
+			return log, violations
+		}
+	}
+}
+
+// awaitAll waits until every sink has everything, or nothing has come for long and
+// nothing is to be tried again.
 func (w *world) awaitAll(all []*sink, ids map[string]bool, violations *[]string) time.Duration {
 	start := time.Now()
-	for time.Since(start) < 12*time.Minute {
+	least := -1       // events that were missing, at the least
+	lastCame := start // when the least was reached
+	for time.Since(start) < 30*time.Minute {
 		left := 0
 		for _, s := range all {
 			n, _ := s.missing(ids)
@@ -83,7 +98,11 @@ func (w *world) awaitAll(all []*sink, ids map[string]bool, violations *[]string)
 		if left == 0 {
 			return time.Since(start)
 		}
-		if stuck := time.Since(start) > 60*time.Second && w.count("SELECT count(*) FROM webhook_retries") == 0; stuck {
+		if least < 0 || left < least {
+			least = left
+			lastCame = time.Now()
+		}
+		if time.Since(lastCame) > proving.Patiently(20*time.Second) && w.count("SELECT count(*) FROM webhook_retries") == 0 {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)
@@ -170,7 +189,7 @@ func (w *world) advance(rng *rand.Rand, shipment, status string) {
 
 // insist posts until it is acknowledged, with the same key, to any copy.
 func (w *world) insist(rng *rand.Rand, path, key string, body any) []byte {
-	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(proving.Patiently(90 * time.Second)); time.Now().Before(deadline); {
 		status, answer, err := w.call(w.copies[rng.IntN(len(w.copies))], w.account, http.MethodPost, path, key, body)
 		if err == nil && status >= 200 && status < 300 {
 			return answer

@@ -34,8 +34,12 @@ func TestProveManyEndpoints(t *testing.T) {
 	_, most := memory(t, c)
 	w.heap(c.Metrics)
 	report(t, nil, map[string]any{"endpoints": n, "seconds": proving.Round(took.Seconds()), "perSecond": proving.Round(float64(n) / took.Seconds()), "twice": twice, "startMB": idle, "mostMB": most})
-	if tried != n || twice != 0 || took > 3*time.Minute {
-		t.Errorf("%d of %d endpoints were tried in %s, %d twice", tried, n, took, twice)
+	if tried != n || twice != 0 {
+		t.Errorf("%d of %d endpoints were tried, %d twice", tried, n, twice)
+	}
+	// The gate runs on any machine.
+	if proving.Pick(t, false, true) && took > 3*time.Minute {
+		t.Errorf("%d endpoints were tried in %s, want at most three minutes", n, took)
 	}
 }
 

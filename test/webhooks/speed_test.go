@@ -30,12 +30,17 @@ func TestProveLatency(t *testing.T) {
 	w := newWorld(t, 1)
 	b := newBehaviours(t)
 	w.hook(w.account, b.url+"/ok")
-	time.Sleep(2500 * time.Millisecond)
 	rng := rand.New(rand.NewPCG(1, 1))
-	w.create(rng)
-	proving.Await(w.t, "the endpoint answers", 10*time.Second, func() bool { return b.count("/ok") == 2 })
+	proving.Await(w.t, "the endpoint answers", 20*time.Second, func() bool {
+		w.create(rng)
+		time.Sleep(time.Second)
+		return b.count("/ok") > 0
+	})
+	b.awaitQuiet()
 	var next, made atomic.Int64
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var responses []time.Duration
 	start := time.Now()
 	for c := range clients {
 		wg.Go(func() {
@@ -46,27 +51,43 @@ func TestProveLatency(t *testing.T) {
 					return
 				}
 				time.Sleep(time.Until(start.Add(time.Duration(n) * time.Second / perSecond)))
+				asked := time.Now()
 				w.create(rng)
+				mu.Lock()
+				responses = append(responses, time.Since(asked))
+				mu.Unlock()
 				made.Add(1)
 			}
 		})
 	}
 	wg.Wait()
 	took := time.Since(start)
-	proving.Await(w.t, "everything arrives", time.Minute, func() bool { return b.count("/ok") == int(made.Load())*2+2 })
 	var lags []time.Duration
-	b.mu.Lock()
-	for id, at := range b.arrived["/ok"] {
-		lags = append(lags, at.Sub(ship.EventID(id).Raw().Time()))
+	proving.Await(w.t, "everything arrives", time.Minute, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		lags = nil
+		for id, at := range b.arrived["/ok"] {
+			if made := ship.EventID(id).Raw().Time(); !made.Before(start.Truncate(time.Millisecond)) {
+				lags = append(lags, at.Sub(made))
+			}
+		}
+		return len(lags) >= int(made.Load())*2
+	})
+	if len(lags) != int(made.Load())*2 {
+		t.Errorf("%d events arrived, want %d", len(lags), made.Load()*2)
 	}
-	b.mu.Unlock()
 	p50, p99 := proving.Quantile(lags, 0.5), proving.Quantile(lags, 0.99)
 	report(t, nil, map[string]any{"n": len(lags), "changesPerSecond": proving.Round(float64(made.Load()) / took.Seconds()), "p50": p50, "p99": p99, "p999": proving.Quantile(lags, 0.999)})
-	// The gate shares its machine with whatever else runs there: it holds the
-	// order of magnitude, the full proof the target.
-	most50, most99 := proving.Pick(t, 500.0, 50.0), proving.Pick(t, 2000.0, 500.0)
+	// The full proof compares with the target. The gate runs on any machine: there, the
+	// responses of the API itself, in the same run, show how slow it is.
+	most50, most99 := 50.0, 500.0
+	if proving.Pick(t, true, false) {
+		most50 = max(500, 10*proving.Quantile(responses, 0.5))
+		most99 = max(2000, 10*proving.Quantile(responses, 0.99))
+	}
 	if p50 > most50 || p99 > most99 {
-		t.Errorf("p50 %.1f ms, p99 %.1f ms", p50, p99)
+		t.Errorf("p50 %.1f ms, p99 %.1f ms; want at most %.0f and %.0f", p50, p99, most50, most99)
 	}
 }
 
@@ -106,15 +127,14 @@ func startSink(t *testing.T) (url string, pid int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 100 {
-		if resp, err := http.Get("http://" + addr); err == nil {
+	proving.Await(t, "the sink starts", 10*time.Second, func() bool {
+		resp, err := http.Get("http://" + addr)
+		if err == nil {
 			resp.Body.Close()
-			return "http://" + addr, cmd.Process.Pid
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the sink does not start")
-	return "", 0
+		return err == nil
+	})
+	return "http://" + addr, cmd.Process.Pid
 }
 
 // plain posts the bodies from a bare client, as many at once as the service
@@ -157,12 +177,19 @@ func TestProveThroughput(t *testing.T) {
 			w.hook(a, fmt.Sprint(url, "/", n))
 		}
 	}
-	time.Sleep(2500 * time.Millisecond)
-	for _, p := range writers {
-		p.write(1) // every endpoint answers once
-	}
 	attempts := func() int { return w.count("SELECT count(*) FROM webhook_attempts WHERE outcome = 'delivered'") }
-	proving.Await(w.t, "every endpoint answers", 20*time.Second, func() bool { return attempts() == accounts*endpoints })
+	proving.Await(w.t, "every endpoint answers", 30*time.Second, func() bool {
+		for _, p := range writers {
+			p.write(1)
+		}
+		time.Sleep(time.Second)
+		return w.count("SELECT count(DISTINCT endpoint_id) FROM webhook_attempts WHERE outcome = 'delivered'") == accounts*endpoints
+	})
+	warm := 0
+	for before := -1; before != warm; warm = attempts() {
+		before = warm
+		time.Sleep(2 * time.Second)
+	}
 	bodies := w.bodies(writers)
 	total := perEndpoint * accounts * endpoints
 	alone := plain(t, url, bodies, total, accounts*endpoints*8)
@@ -183,7 +210,7 @@ func TestProveThroughput(t *testing.T) {
 		}
 	}
 	wrote := time.Since(start)
-	proving.Await(w.t, "everything is sent and recorded", 10*time.Minute, func() bool { return attempts() >= total+accounts*endpoints })
+	proving.Await(w.t, "everything is sent and recorded", 10*time.Minute, func() bool { return attempts() >= total+warm })
 	took, after := time.Since(start), cpu()
 	each := func(i int) float64 {
 		return proving.Round(float64((after[i] - before[i]).Microseconds()) / float64(total))

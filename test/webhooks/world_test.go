@@ -34,6 +34,7 @@ type world struct {
 	copies   []*proving.Process
 	http     *http.Client
 	kills    atomic.Int64
+	slow     float64 // how much slower than a quiet machine this one is
 }
 
 // account is a client of the service.
@@ -41,7 +42,7 @@ type account struct{ id, key string }
 
 func newWorld(t *testing.T, copies int, env ...string) *world {
 	t.Helper()
-	w := &world{t: t, postgres: proving.NewCluster(t), http: &http.Client{Timeout: 35 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	w := &world{t: t, slow: proving.Slowness(t), postgres: proving.NewCluster(t), http: &http.Client{Timeout: 35 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	w.waybill("migrate")
 	w.account = w.newAccount()
 	pool, err := pgxpool.New(t.Context(), w.postgres.URL+"&pool_max_conns=8")
@@ -79,11 +80,15 @@ func (w *world) waybill(args ...string) string {
 
 // env is that of a copy; what is given wins.
 func (w *world) env(given []string) []string {
-	return append([]string{
+	base := append(proving.Slowed(fast, w.slow), []string{
 		"DATABASE_URL=" + w.postgres.URL, "RATE_LIMIT=0",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
-	}, given...)
+		"SANDBOX_STEP=0", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
+	}...)
+	return append(base, given...)
 }
+
+// fast are shorter waits than the defaults, but for slow machines.
+var fast = []string{"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s"}
 
 // killCopies kills random copies and starts them again.
 func (w *world) killCopies(seed uint64, n int, every time.Duration) {
@@ -131,10 +136,15 @@ func (w *world) call(c *proving.Process, a account, method, path, key string, bo
 	return resp.StatusCode, data, err
 }
 
-// must makes a request that has to work, and reads the answer into out.
+// must makes a request that has to work, and reads the answer into out. What the API
+// calls worth another try is tried again.
 func (w *world) must(a account, method, path string, body, out any) {
 	w.t.Helper()
 	status, answer, err := w.call(w.copies[0], a, method, path, "", body)
+	for until := time.Now().Add(proving.Patiently(15 * time.Second)); err == nil && status == http.StatusServiceUnavailable && time.Now().Before(until); {
+		time.Sleep(200 * time.Millisecond)
+		status, answer, err = w.call(w.copies[0], a, method, path, "", body)
+	}
 	if err != nil || status > 299 {
 		w.t.Fatalf("%s %s: %d %v %s", method, path, status, err, answer)
 	}
