@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/emulator/ups"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // How much of what grows with the work, and not with the shipments, the
@@ -88,7 +89,7 @@ func (s *stand) batch() {
 // noneIs waits until no batch is in a state.
 func (s *stand) noneIs(state string) {
 	s.Helper()
-	for range 1200 {
+	for until := time.Now().Add(proving.Patiently(time.Minute)); time.Now().Before(until); {
 		var n int
 		if s.must(s.owner.QueryRow(s.Context(), "SELECT count(*) FROM batches WHERE state = $1", state).Scan(&n)); n == 0 {
 			return

@@ -29,6 +29,13 @@ const (
 	pause   = 5 * time.Second
 )
 
+// tries is how often the gate asks for each address of a page in a measurement. It runs
+// on any machine, so it compares the fastest response of each address with the limit;
+// the full proof compares the 95th percentile of all responses.
+const tries = 3
+
+func isFull() bool { return os.Getenv("PROVE") == "full" }
+
 // size is how many shipments the account has: a million to prove it.
 func size(t *testing.T) int {
 	switch os.Getenv("PROVE") {
@@ -75,7 +82,8 @@ func TestEveryPageIsQuick(t *testing.T) {
 	s.repeat(&p, found)
 	for _, page := range p.slow() {
 		p.Violations++
-		t.Errorf("%s: p95 %.1f ms, over %v, %d times", page, p.Pages[page].P95, limitOf(page), repeats+1)
+		f := p.Pages[page]
+		t.Errorf("%s: p95 %.1f ms, and at best %.1f ms at %s, over %v, %d times", page, f.P95, f.best, f.slowest, limitOf(page), repeats+1)
 	}
 
 	p.Seconds = time.Since(begin).Seconds()
@@ -119,7 +127,13 @@ func (p proof) slow() []string {
 	return pages
 }
 
-func overLimit(page string, f figures) bool { return f.P95 > limitOf(page).Seconds()*1000 }
+func overLimit(page string, f figures) bool {
+	limit := limitOf(page).Seconds() * 1000
+	if isFull() {
+		return f.P95 > limit
+	}
+	return f.best > limit
+}
 
 // patterns are the routes as expressions, the exact ones first.
 func patterns() map[string]*regexp.Regexp {
@@ -209,7 +223,15 @@ func (s *stand) measure(page string, addresses []string) figures {
 	var f figures
 	var took []float64
 	slowest := ""
-	for i := range max(requests, len(addresses)) {
+	if s.best[page] == nil {
+		s.best[page] = map[string]float64{}
+	}
+	best := s.best[page]
+	n := max(requests, len(addresses))
+	if !isFull() {
+		n = max(n, tries*len(addresses))
+	}
+	for i := range n {
 		address := addresses[i%len(addresses)]
 		a := s.get(address)
 		if a.status >= http.StatusInternalServerError {
@@ -219,9 +241,18 @@ func (s *stand) measure(page string, addresses []string) figures {
 			slowest = address
 		}
 		took = append(took, a.took.Seconds()*1000)
+		if fastest, ok := best[address]; !ok || a.took.Seconds()*1000 < fastest {
+			best[address] = a.took.Seconds() * 1000
+		}
 		f.Bytes = max(f.Bytes, len(a.body))
 	}
 	slices.Sort(took)
+	for address, fastest := range best {
+		if fastest >= f.best {
+			f.best = fastest
+			f.slowest = address
+		}
+	}
 	f.Requests, f.Addresses = len(took), len(addresses)
 	f.P50, f.P95, f.Worst = took[len(took)/2], took[len(took)*95/100], took[len(took)-1]
 	s.Logf("%-45s %3d requests of %3d addresses: p50 %6.1f ms, p95 %6.1f ms, worst %6.1f ms (%s)", page, f.Requests, f.Addresses, f.P50, f.P95, f.Worst, slowest)
@@ -236,6 +267,9 @@ type figures struct {
 	P95       float64 `json:"p95Ms"`
 	Worst     float64 `json:"worstMs"`
 	Bytes     int     `json:"bytes"`
+
+	best    float64 // fastest response of the slowest address, over all measurements
+	slowest string  // address
 }
 
 // proof is what is written down.
@@ -258,7 +292,7 @@ func (p proof) report(t *testing.T) {
 		}
 	}
 	t.Logf("%d shipments: the slowest page is %s with p95 %.1f ms; counted in %.1f s, seeded in %.1f s", p.N, p.SlowestPage, p.SlowestP95, p.RollUpSeconds, p.SeedSeconds)
-	if os.Getenv("PROVE") != "full" {
+	if !isFull() {
 		return
 	}
 	out, err := json.MarshalIndent(p, "", "  ")

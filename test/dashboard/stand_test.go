@@ -34,12 +34,13 @@ type stand struct {
 	owner     *pgx.Conn
 	http      *http.Client
 	account   ship.AccountID
-	home      string // address of the account's pages, in test mode
+	home      string                        // address of the account's pages, in test mode
+	best      map[string]map[string]float64 // milliseconds, of each address of a page
 }
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{T: t, url: storetest.URL(t)}
+	s := &stand{T: t, url: storetest.URL(t), best: map[string]map[string]float64{}}
 	s.owner = storetest.Conn(t, s.url)
 	values := map[string]string{
 		"DATABASE_URL": s.url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "WEBHOOK_ALLOW_LOOPBACK": "on",
