@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A kill is one case: a scenario, the point at which the copy that is asked
@@ -19,6 +21,12 @@ type kill struct {
 	scenario
 	point    string // "before send#2"; "?file" only lists the points
 	recovery string
+}
+
+// name is the point without the number of its hit.
+func (k kill) name() string {
+	name, _, _ := strings.Cut(k.point, "#")
+	return name
 }
 
 func (k kill) String() string { return fmt.Sprintf("%s / %s / %s", k.scenario, k.point, k.recovery) }
@@ -62,7 +70,7 @@ type bench struct {
 }
 
 // patience is how long a purchase may take to settle.
-const patience = 2 * time.Minute
+var patience = proving.Patiently(time.Minute)
 
 // run plays a case and judges it.
 func (w *world) run(k kill) *bench {
@@ -156,7 +164,7 @@ func (b *bench) play() {
 	point := b.point
 	if b.recovery == paused {
 		point += "!stop"
-		b.client.http.Timeout = 3 * time.Second // it asks another copy then
+		b.client.http.Timeout = proving.Times(3*time.Second, b.slow) // it asks another copy then
 	}
 	p := b.start(first, point)
 	b.goOn(p, first, second)
@@ -169,7 +177,7 @@ func (b *bench) play() {
 	}
 	if b.recovery == paused {
 		p.wake()
-		time.Sleep(lateSweeps)
+		time.Sleep(proving.Times(lateSweeps, b.slow))
 		b.settle(p, first, second)
 		return
 	}

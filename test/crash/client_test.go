@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // client wants one label, and in some scenarios then wants it voided. It knows
@@ -45,7 +47,7 @@ const (
 )
 
 func newClient(w *world, s scenario) *client {
-	c := &client{http: http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}, api: w.key, key: "key-1", voids: s.voids}
+	c := &client{http: http.Client{Timeout: proving.Patiently(20 * time.Second), Transport: &http.Transport{DisableKeepAlives: true}}, api: w.key, key: "key-1", voids: s.voids}
 	if s.unnamed {
 		c.key = ""
 	}
@@ -112,10 +114,15 @@ func (c *client) askPurchase(addr string) {
 func (c *client) agree(addr string) bool {
 	status, body, err := c.call(addr, http.MethodPost, "/v1/rates", c.quotes)
 	var offered struct{ Rates []struct{ ID string } }
-	if err != nil || status != http.StatusOK || json.Unmarshal(body, &offered) != nil || len(offered.Rates) == 0 {
-		if err == nil {
-			c.complaints = append(c.complaints, "rates: "+string(body))
-		}
+	switch {
+	case err != nil, status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
+		return false
+	case status != http.StatusOK || json.Unmarshal(body, &offered) != nil:
+		c.complaints = append(c.complaints, "rates: "+string(body))
+		return false
+	case len(offered.Rates) == 0:
+		// On a slow machine the carrier may not answer in time. A client that never
+		// gets rates is reported as not settled.
 		return false
 	}
 	c.body = `{"orderId":"order-1","rateId":"` + offered.Rates[0].ID + `",` + c.order

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // deepest is how many hits of one point are told apart: a sweep that looks
@@ -31,8 +33,8 @@ func TestProve(t *testing.T) {
 }
 
 // prove kills at the points that each scenario passes. ONLY is a part of the
-// name of a case, to see it alone; WALK lists the points and kills nobody;
-// PART=2/5 does the second fifth of the scenarios, after the first was done.
+// name of a case, to see it alone; WALK lists the points and kills nobody; PART=2/5
+// does the second fifth of the scenarios. The part that ends last adds the others up.
 func prove(t *testing.T, list []scenario, pick func([]passed) []kill) {
 	began := time.Now()
 	w := newWorld(t)
@@ -45,7 +47,17 @@ func prove(t *testing.T, list []scenario, pick func([]passed) []kill) {
 		for i := part - 1; i < len(list) && yield(list[i]); i += parts {
 		}
 	})
+	wanted := points(t, w.root)
+	isWhole := only == "" && parts == 1
 	seen := w.walk(list)
+	for round := 0; round < moreRounds && isWhole; round++ {
+		missing := slices.DeleteFunc(slices.Clone(wanted), func(p string) bool { return slices.ContainsFunc(seen, func(s passed) bool { return s.passes(p) }) })
+		if len(missing) == 0 {
+			break
+		}
+		t.Logf("walking again: no scenario has passed %s", strings.Join(missing, ", "))
+		seen = append(seen, restrictTo(missing, w.walk(list))...)
+	}
 	cases := slices.DeleteFunc(pick(seen), func(k kill) bool { return !strings.Contains(k.String(), only) })
 	t.Logf("%d scenarios, %d cases after %.1f s", len(list), len(cases), time.Since(began).Seconds())
 	if os.Getenv("WALK") != "" {
@@ -55,19 +67,28 @@ func prove(t *testing.T, list []scenario, pick func([]passed) []kill) {
 		return
 	}
 	r := w.killAll(cases)
-	r.Scenarios, r.Seconds = len(list), int(time.Since(began).Seconds())
-	if part > 1 {
-		r.add(readProof(t))
+	for round := 0; round < moreRounds && isWhole; round++ {
+		again := slices.DeleteFunc(slices.Clone(cases), func(k kill) bool { return r.KillsByPoint[k.name()] > 0 })
+		if len(again) == 0 {
+			break
+		}
+		t.Logf("%d cases again: none has died at their points", len(again))
+		r.add(w.killAll(again))
 	}
-	wanted := points(t, w.root)
+	r.Scenarios, r.Seconds = len(list), int(time.Since(began).Seconds())
+	isLast := true
+	if parts > 1 && only == "" {
+		isLast = r.addParts(t, part, parts)
+	}
 	never := slices.DeleteFunc(slices.Clone(wanted), func(p string) bool { return r.KillsByPoint[p] > 0 })
-	if len(never) > 0 && only == "" && part == parts {
+	if len(never) > 0 && only == "" && isLast {
 		t.Errorf("no case dies at: %s", strings.Join(never, ", "))
 	}
 	r.Points, r.PointsInSource = len(wanted)-len(never), len(wanted)
 	t.Logf("%d of %d points, %d scenarios, %d cases, %d of which died at their point: %d violations in %d s", r.Points, r.PointsInSource, r.Scenarios, r.Cases, r.Kills, r.Violations, r.Seconds)
-	if os.Getenv("PROVE") == "full" && only == "" {
-		writeProof(t, r)
+	if os.Getenv("PROVE") == "full" && only == "" && isLast {
+		writeProof(t, proofFile, r)
+		removeParts(t, parts)
 	}
 }
 
@@ -83,7 +104,7 @@ func partOf(t *testing.T) (part, parts int) {
 
 // killAll plays all cases.
 func (w *world) killAll(cases []kill) proof {
-	r := proof{Outcomes: outcomes, Recoveries: recoveries, Settings: fast, KillsByPoint: map[string]int{}}
+	r := proof{Outcomes: outcomes, Recoveries: recoveries, Settings: proving.Slowed(fast, w.slow), KillsByPoint: map[string]int{}}
 	for _, m := range makers {
 		r.Carriers = append(r.Carriers, m.name)
 	}
@@ -97,8 +118,7 @@ func (w *world) killAll(cases []kill) proof {
 		defer mu.Unlock()
 		r.Cases++
 		if b.hit {
-			name, _, _ := strings.Cut(b.point, "#")
-			r.KillsByPoint[name]++
+			r.KillsByPoint[b.kill.name()]++
 			r.Kills++
 		}
 		r.Violations += w.tell(b)
@@ -122,10 +142,30 @@ func (w *world) tell(b *bench) int {
 	return 1
 }
 
+// moreRounds is how often what was not reached is tried again: on a slow machine a job
+// may go another way each time.
+const moreRounds = 6
+
 // passed is a scenario with the points that it passes, "before send#1" first.
 type passed struct {
 	scenario
 	points []string
+}
+
+// passes reports whether the scenario passes a point.
+func (s passed) passes(point string) bool {
+	return slices.ContainsFunc(s.points, func(hit string) bool { return strings.HasPrefix(hit, point+"#") })
+}
+
+// restrictTo leaves only the points that are named.
+func restrictTo(names []string, seen []passed) []passed {
+	for i := range seen {
+		seen[i].points = slices.DeleteFunc(seen[i].points, func(hit string) bool {
+			name, _, _ := strings.Cut(hit, "#")
+			return !slices.Contains(names, name)
+		})
+	}
+	return seen
 }
 
 // walk plays every scenario without a death, and lists the points.

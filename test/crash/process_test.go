@@ -34,7 +34,7 @@ type process struct {
 func (b *bench) start(name, point string) *process {
 	p := &process{name: name, ended: make(chan struct{})}
 	p.cmd = exec.Command(proving.Binary(), "serve")
-	p.cmd.Env = append(os.Environ(), append(fast, "DATABASE_URL="+b.database, "SECRET_KEY="+secretKey, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
+	p.cmd.Env = append(os.Environ(), append(proving.Slowed(fast, b.slow), "DATABASE_URL="+b.database, "SECRET_KEY="+secretKey, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
 		"BASE_URL=https://waybill.test", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=4", "CARRIER_URLS="+b.urls, failpoint.Variable+"="+point)...)
 	if b.scenario.review {
 		p.cmd.Env = append(p.cmd.Env, "REVIEW_AFTER=1s")
@@ -65,7 +65,7 @@ func (b *bench) start(name, point string) *process {
 	case p.addr = <-listens:
 	case <-p.ended:
 	case <-b.stopped(p):
-	case <-time.After(30 * time.Second):
+	case <-time.After(proving.Patiently(30 * time.Second)):
 		b.complain("%s does not start", name)
 	}
 	return p
@@ -78,7 +78,7 @@ func (b *bench) stopped(p *process) <-chan struct{} {
 	}
 	notified := make(chan struct{})
 	go func() {
-		if p.goesWithin(10 * time.Second) {
+		if p.goesWithin(proving.Patiently(30 * time.Second)) {
 			close(notified)
 		}
 	}()

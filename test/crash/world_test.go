@@ -27,9 +27,10 @@ type world struct {
 	t      *testing.T
 	root   string
 	dir    string
-	server string // address of the cluster's first database
-	key    string // of the API
-	agent  string // likewise, and its purchases need an approval
+	server string  // address of the cluster's first database
+	key    string  // of the API
+	agent  string  // likewise, and its purchases need an approval
+	slow   float64 // how much slower than a quiet machine this one is
 	made   atomic.Int64
 	spare  chan string // databases that nobody uses
 }
@@ -37,7 +38,8 @@ type world struct {
 const template = "crash_template"
 
 // fast are the waits of the service, up to two hundred times shorter than the
-// defaults. It is the same binary otherwise.
+// defaults. On a slow machine they are longer, as proving.Slowness says. It is the same
+// binary otherwise.
 var fast = []string{
 	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_LAG=0s", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
 	"CARRIER_QUOTAS=usps=0",
@@ -52,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	// The cluster dies with the test: nothing here is about its own crashes, so it
 	// need not wait for the disk.
 	server := proving.NewCluster(t, "WAYBILL_PG_OPTIONS=-c max_connections=800 -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off")
-	w := &world{t: t, root: root, dir: t.TempDir(), server: server.URL, spare: make(chan string, 100)}
+	w := &world{t: t, root: root, slow: proving.Slowness(t), dir: t.TempDir(), server: server.URL, spare: make(chan string, 100)}
 	w.exec(context.Background(), "CREATE DATABASE "+template)
 	w.waybill("migrate")
 	account := strings.Fields(w.waybill("account", "create", "--name", "crash"))[0]
