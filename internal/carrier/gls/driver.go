@@ -1,6 +1,7 @@
 package gls
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -24,25 +25,54 @@ type driver struct {
 	base       string
 	id, secret string // of the app
 	contact    string // the shipper's id
+	middleware string // the name by which GLS knows the software
+	isFlexible bool   // GLS Parcel is bought with FlexDelivery where it can be
 	token      *carrierkit.Token
 	via        carrier.Doer
 }
 
+// defaultMiddleware is the name of this software for GLS. GLS requires one and
+// books parcels under it; other software is called "...viaGLS" too.
+const defaultMiddleware = "WaybillviaGLS"
+
+const maxMiddleware = 40
+
 func open(opening carrier.Opening) (carrier.Driver, error) {
-	return &driver{
-		base:    opening.BaseURL,
-		id:      strings.TrimSpace(opening.Credentials["client_id"]),
-		secret:  strings.TrimSpace(opening.Credentials["client_secret"]),
-		contact: strings.TrimSpace(opening.Credentials["contact_id"]),
-		token:   carrierkit.NewToken(),
-		via:     opening.Via,
-	}, nil
+	given := func(field string) string { return strings.TrimSpace(opening.Credentials[field]) }
+	d := &driver{
+		base:       opening.BaseURL,
+		id:         given("client_id"),
+		secret:     given("client_secret"),
+		contact:    given("contact_id"),
+		middleware: cmp.Or(given("middleware"), defaultMiddleware),
+		token:      carrierkit.NewToken(),
+		via:        opening.Via,
+	}
+
+	var invalid []ship.FieldError
+	refuse := func(field, detail string) {
+		invalid = append(invalid, ship.FieldError{Pointer: "/" + field, Code: "invalid", Detail: detail})
+	}
+	if len([]rune(d.middleware)) > maxMiddleware {
+		refuse("middleware", "must have at most 40 characters")
+	}
+	switch strings.ToLower(given("flex_delivery")) {
+	case "", "no":
+	case "yes":
+		d.isFlexible = true
+	default:
+		refuse("flex_delivery", `must be "yes" or "no"`)
+	}
+	if err := ship.InvalidFields(invalid); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Check asks which services the shipper may use, which needs valid credentials and
 // a contact id that belongs to them.
 func (d *driver) Check(ctx context.Context) error {
-	place := location{CountryCode: "DE", Zipcode: "10115"}
+	place := location{CountryCode: "DE", ZIPCode: "10115"}
 	var answer allowedAnswer
 	err := d.post(ctx, "/rs/shipments/allowedservices", allowedRequest{
 		Source:      place,

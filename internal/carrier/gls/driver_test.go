@@ -38,6 +38,14 @@ var untyped = carriertest.Departure{Operation: "POST /token", Contains: "/grant_
 // withoutBody is where GLS reports an error in headers, and its file has a body.
 var withoutBody = carriertest.Departure{Operation: "POST /rs/shipments/reprintparcel", Answer: true, Contains: "Content-Type has unexpected value", Reason: "errors are in headers, without a body"}
 
+// days are where GLS's file has times: ShipIT reads days.
+var days = []carriertest.Departure{
+	{Operation: "POST /rs/shipments", Contains: "/Shipment/ShippingDate", Reason: "ShipIT reads a day"},
+	{Operation: "POST /rs/shipments/reprintparcel", Contains: "/CreationDate", Reason: "ShipIT reads a day"},
+	{Operation: "POST /rs/tracking/parcels", Contains: "/DateFrom", Reason: "ShipIT reads a day"},
+	{Operation: "POST /rs/tracking/parcels", Contains: "/DateTo", Reason: "ShipIT reads a day"},
+}
+
 // contracts are GLS's own OpenAPI files, one for each API.
 type contracts map[string]*carriertest.Contract
 
@@ -48,7 +56,7 @@ func newContracts(t testing.TB, shipping ...carriertest.Departure) contracts {
 		return carriertest.NewContract(t, gls.Spec.TestURL+path, departures, file)
 	}
 	return contracts{
-		shippingPath: open(shippingPath, "gls/shipit-farm-v1.json", shipping...),
+		shippingPath: open(shippingPath, "gls/shipit-farm-v1.json", append(days, shipping...)...),
 		trackingPath: open(trackingPath, "gls/track-and-trace-1.0.7.json"),
 		tokenPath:    open(tokenPath, "gls/authentication-2.0.0.json", untyped),
 	}

@@ -53,6 +53,10 @@ func orders() map[string]carrier.BuyOrder {
 				COD:          ship.COD{Amount: ship.Money{Minor: 4990, Currency: "EUR"}},
 			}
 		}),
+		"cash without an order number": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.OrderID, b.Order.Reference = "", ""
+			b.Order.Options.COD = ship.COD{Amount: ship.Money{Minor: 4990, Currency: "EUR"}}
+		}),
 		"express on Saturday": changed(domesticOrder(), func(b *carrier.BuyOrder) {
 			b.Service = "express_12"
 			b.Order.Options = ship.Options{Signature: "standard", SaturdayDelivery: true}
@@ -142,7 +146,10 @@ func TestWhatTheDriverRefuses(t *testing.T) {
 		"/options/signature":        changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }),
 		"/options/saturdayDelivery": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.SaturdayDelivery = true }),
 		"/shipDate":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.ShipDate = "2020-01-31" }),
-		"/destination/email":        changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "2760004711"; b.Order.Destination.Email = "" }),
+		"/destination/email": changed(domesticOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Options.ServicePoint = "2760004711"
+			b.Order.Destination.Email, b.Order.Destination.Phone = "", "+49 40 1234"
+		}),
 		"/options/insuredValue": changed(domesticOrder(), func(b *carrier.BuyOrder) {
 			b.Order.Parcels = append(b.Order.Parcels, parcel(1))
 			b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "EUR"}
@@ -487,29 +494,85 @@ func TestAParcelInAShopIsNotDelivered(t *testing.T) {
 	}
 }
 
-// TestASignatureExcludesRedirecting looks at what is sent: a recipient who must sign
-// is not offered to have the parcel left elsewhere.
-func TestASignatureExcludesRedirecting(t *testing.T) {
+// sentBy returns the bodies that a purchase sends to an account with FlexDelivery.
+func sentBy(t *testing.T, given carrier.Credentials, order carrier.BuyOrder) string {
+	t.Helper()
+	sent := ""
+	server := newStandIn(t)
+	if err := server.Turn(emulator.Faults{Account: "flexdelivery"}); err != nil {
+		t.Fatal(err)
+	}
+	via := carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		sent += string(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		server.ServeHTTP(w, r)
+	}))
+	if _, err := openWith(t, given, via).Buy(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	return sent
+}
+
+// TestFlexDeliveryIsAskedForByTheConnection looks at what is sent: GLS refuses the
+// shipment of a shipper whose contract does not include it, and a recipient who must
+// sign is not offered to have the parcel left elsewhere.
+func TestFlexDeliveryIsAskedForByTheConnection(t *testing.T) {
 	t.Parallel()
-	for signature, isOffered := range map[string]bool{"": true, "standard": false, "direct": false} {
-		sent := ""
-		server := newStandIn(t)
-		via := carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Error(err)
-			}
-			sent += string(body)
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			server.ServeHTTP(w, r)
-		}))
-		order := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = signature })
-		if _, err := openWith(t, credentials(), via).Buy(t.Context(), order); err != nil {
-			t.Fatal(err)
+	for _, tc := range []struct {
+		setting, signature string
+		isOffered          bool
+	}{
+		{"", "", false},
+		{"no", "", false},
+		{"yes", "", true},
+		{"yes", "standard", false},
+		{"yes", "direct", false},
+	} {
+		given := credentials()
+		given["flex_delivery"] = tc.setting
+		sent := sentBy(t, given, changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = tc.signature }))
+		if strings.Contains(sent, "service_flexdelivery") != tc.isOffered {
+			t.Errorf("%+v: sent %s", tc, sent)
 		}
-		if strings.Contains(sent, "service_flexdelivery") != isOffered {
-			t.Errorf("signature %q: sent %s", signature, sent)
+	}
+
+	given := credentials()
+	given["flex_delivery"] = "sometimes"
+	if _, err := gls.Spec.Open(carrier.Opening{Credentials: given}); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("another word: %v", err)
+	}
+}
+
+// TestWhatIsSentIsWhatShipITReads has the spellings, days and weights that GLS's
+// portal writes otherwise.
+func TestWhatIsSentIsWhatShipITReads(t *testing.T) {
+	t.Parallel()
+	order := changed(domesticOrder(), func(b *carrier.BuyOrder) {
+		b.Order.ShipDate = ship.Date(time.Now().AddDate(0, 0, 2).Format(time.DateOnly))
+		b.Order.Parcels = []ship.Parcel{parcel(1), parcel(1131), parcel(40000)}
+	})
+	sent := sentBy(t, credentials(), order)
+	for _, part := range []string{
+		`"ZIPCode":"20095"`, `"eMail":"kaethe@example.com"`, `"Middleware":"WaybillviaGLS"`,
+		`"ShippingDate":"` + string(order.Order.ShipDate) + `"`, `"Weight":0.10`, `"Weight":1.14`, `"Weight":40.00`,
+	} {
+		if !strings.Contains(sent, part) {
+			t.Errorf("%s is missing in %s", part, sent)
 		}
+	}
+	if strings.Contains(sent, "IncotermCode") {
+		t.Errorf("within Germany: %s", sent)
+	}
+
+	given := credentials()
+	given["middleware"] = "ACMEviaGLS"
+	sent = sentBy(t, given, orders()["to France"])
+	if !strings.Contains(sent, `"IncotermCode":"20"`) || !strings.Contains(sent, `"Middleware":"ACMEviaGLS"`) {
+		t.Errorf("to France: %s", sent)
 	}
 }
 

@@ -68,13 +68,17 @@ func purchaseDays(shipment ship.ShipmentID, now time.Time) []time.Time {
 	return days
 }
 
+func noon(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, t.Location())
+}
+
 // reprint prints what was bought under our reference on a day; ship.NotFound if
 // GLS says that there is nothing.
 func (d *driver) reprint(ctx context.Context, request carrier.BuyOrder, day time.Time) (ship.Sale, error) {
 	var answer createdAnswer
 	err := d.post(ctx, "/rs/shipments/reprintparcel", reprintRequest{
 		Reference: request.Reference,
-		Created:   day.Format(time.RFC3339),
+		Created:   day.Format(time.DateOnly), // fact: creation-date-day
 		Printing:  printingOf(request),
 	}, &answer)
 	if err != nil {
@@ -94,8 +98,8 @@ func (d *driver) findListed(ctx context.Context, reference string, days []time.T
 	var answer listAnswer
 	err := d.post(ctx, "/rs/tracking/parcels", listRequest{
 		Reference: reference,
-		From:      days[0].AddDate(0, 0, -1).Format(time.RFC3339),
-		To:        days[len(days)-1].AddDate(0, 0, 1).Format(time.RFC3339),
+		From:      days[0].AddDate(0, 0, -1).Format(time.DateOnly),
+		To:        days[len(days)-1].AddDate(0, 0, 1).Format(time.DateOnly),
 	}, &answer)
 	switch {
 	case err != nil:

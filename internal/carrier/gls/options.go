@@ -1,6 +1,7 @@
 package gls
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -18,7 +19,7 @@ func extraServices() carrier.Extras {
 
 // services returns what the shipment asks for beyond the product, and refuses
 // what GLS does not offer.
-func (c *checker) services(order ship.Order, chosen service) []shipmentService {
+func (c *checker) services(order ship.Order, chosen service, isFlexible bool) []shipmentService {
 	options := order.Options
 	var list []shipmentService
 	add := func(name string) { list = append(list, shipmentService{Plain: &namedService{name}}) }
@@ -46,12 +47,14 @@ func (c *checker) services(order ship.Order, chosen service) []shipmentService {
 	switch {
 	case options.ServicePoint == "":
 		// The recipient is notified of a delivery and may redirect it, which a
-		// signature that was asked for excludes.
-		if chosen.code == "parcel" && order.Destination.Email != "" && options.Signature == "" {
+		// signature that was asked for excludes. GLS refuses the whole shipment of
+		// a shipper whose contract does not include it, so the connection must
+		// say that it does. fact: flexdelivery-gated
+		if isFlexible && chosen.code == "parcel" && order.Destination.Email != "" && options.Signature == "" {
 			add(serviceFlexDelivery)
 		}
-	case order.Destination.Email == "" && order.Destination.Phone == "":
-		c.refuse("/destination/email", "required", "GLS needs the recipient's e-mail address or phone number for a parcel shop")
+	case order.Destination.Email == "": // fact: shop-email
+		c.refuse("/destination/email", "required", "GLS needs the recipient's e-mail address for a parcel shop")
 	default:
 		list = append(list, shipmentService{Shop: &shopService{Name: serviceShopDelivery, Shop: options.ServicePoint}})
 	}
@@ -60,7 +63,7 @@ func (c *checker) services(order ship.Order, chosen service) []shipmentService {
 
 // unitServices returns what a parcel asks for. Amounts are of the whole order, so
 // they are only for orders with one parcel.
-func (c *checker) unitServices(order ship.Order) []unitService {
+func (c *checker) unitServices(order ship.Order, reference string) []unitService {
 	options := order.Options
 	isOne := len(order.Parcels) == 1
 	var list []unitService
@@ -78,7 +81,7 @@ func (c *checker) unitServices(order ship.Order) []unitService {
 	if cod := options.COD; cod != (ship.COD{}) {
 		list = append(list, unitService{Cash: &amountService{
 			Name:     serviceCash,
-			Reason:   order.OrderID,
+			Reason:   cmp.Or(order.OrderID, order.Reference, reference), // fact: cash-reason
 			Amount:   json.Number(cod.Amount.Amount()),
 			Currency: cod.Amount.Currency,
 		}})

@@ -47,12 +47,14 @@ func (d *driver) shipmentOf(request carrier.BuyOrder, now time.Time) (shipment, 
 	body := shipment{
 		References:   []string{request.Reference},
 		ShippingDate: c.shippingDate(order, now),
+		IncotermCode: incotermOf(order),
 		Identifier:   "Waybill",
+		Middleware:   d.middleware,
 		Product:      chosen.product,
 		Consignee:    consignee{Category: "PRIVATE", Address: to},
 		Shipper:      shipper{ContactID: d.contact, Printed: &from},
 		Units:        c.units(request),
-		Services:     c.services(order, chosen),
+		Services:     c.services(order, chosen, d.isFlexible),
 	}
 	if order.Destination.Company != "" || order.Destination.Type == "business" {
 		body.Consignee.Category = "BUSINESS"
@@ -98,7 +100,7 @@ func (c *checker) address(given ship.Address, pointer string) (address, []string
 		Name3:       lines[1],
 		CountryCode: given.Country,
 		Province:    fitted.State,
-		Zipcode:     fitted.Zip,
+		ZIPCode:     fitted.Zip,
 		City:        fitted.City,
 		Street:      lines[0],
 		Phone:       fitted.Phone,
@@ -121,28 +123,34 @@ func (c *checker) address(given ship.Address, pointer string) (address, []string
 	return party, warnings
 }
 
-// shippingDate returns the day on which GLS gets the parcels, as noon where they
-// leave: midnight in Finland is still the day before on GLS's clock.
-func (c *checker) shippingDate(order ship.Order, now time.Time) string {
-	zone := carrierkit.PlaceOf(order.Origin).ClosestZone()
-	today := noon(now.In(zone))
-	if order.ShipDate == "" {
-		return today.Format(time.RFC3339)
-	}
+// incoterm says that the recipient pays what the border costs, which is nothing
+// within the European Union.
+const incoterm = "20" // fact: incoterm-cross-border
 
-	asked := order.ShipDate.Time()
-	day := time.Date(asked.Year(), asked.Month(), asked.Day(), 12, 0, 0, 0, zone)
-	switch {
-	case day.Before(today.AddDate(0, 0, -1)):
-		c.refuse("/shipDate", "invalid", "must be today or later for GLS")
-	case day.Before(today):
-		return today.Format(time.RFC3339) // the day ended while the purchase was under way
+// incotermOf returns the code by which GLS routes a parcel that leaves the country,
+// also within the European Union; empty for one that does not.
+func incotermOf(order ship.Order) string {
+	if order.Origin.Country == order.Destination.Country {
+		return ""
 	}
-	return day.Format(time.RFC3339)
+	return incoterm
 }
 
-func noon(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, t.Location())
+// shippingDate returns the day on which GLS gets the parcels, where they leave.
+func (c *checker) shippingDate(order ship.Order, now time.Time) string {
+	today := now.In(carrierkit.PlaceOf(order.Origin).ClosestZone())
+	if order.ShipDate == "" {
+		return today.Format(time.DateOnly)
+	}
+
+	asked := order.ShipDate.Time().Format(time.DateOnly)
+	switch {
+	case asked < today.AddDate(0, 0, -1).Format(time.DateOnly):
+		c.refuse("/shipDate", "invalid", "must be today or later for GLS")
+	case asked < today.Format(time.DateOnly):
+		return today.Format(time.DateOnly) // the day ended while the purchase was under way
+	}
+	return asked
 }
 
 // printedReference returns what identifies the parcel to the people who pack it:

@@ -8,8 +8,11 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// maxGrams is the weight of a parcel; some countries have a lower limit.
-const maxGrams = 40_000
+const (
+	// maxGrams is the weight of a parcel; some countries have a lower limit.
+	maxGrams = 40_000
+	minGrams = 100 // fact: weight-minimum
+)
 
 // units returns the parcels. GLS has no packaging of its own, and asks for no
 // dimensions.
@@ -31,15 +34,17 @@ func (c *checker) units(request carrier.BuyOrder) []unit {
 		}
 		list[i] = unit{
 			References: []string{unitReference(request.Reference, i)},
-			Weight:     kilograms(max(parcel.WeightGrams, 1)),
+			Weight:     kilograms(parcel.WeightGrams),
 			Note:       printedReference(order),
 		}
 	}
-	list[0].Services = c.unitServices(order)
+	list[0].Services = c.unitServices(order, request.Reference)
 	return list
 }
 
-// kilograms are exact: a gram is the third decimal.
+// kilograms returns a weight with the two decimals that GLS reads, rounded up. A
+// lighter parcel than GLS takes is sold as the lightest.
 func kilograms(grams int64) json.Number {
-	return json.Number(fmt.Sprintf("%d.%03d", grams/1000, grams%1000))
+	hundredths := (max(grams, minGrams) + 9) / 10 // fact: weight-decimals
+	return json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))
 }

@@ -13,7 +13,7 @@ import (
 func (d *driver) FindPoints(ctx context.Context, query ship.PointQuery) ([]ship.ServicePoint, error) {
 	request := shopRequest{
 		CountryCode: query.Country,
-		Zipcode:     query.Zip,
+		ZIPCode:     query.Zip,
 		City:        query.City,
 	}
 	if query.Limit > 0 {
@@ -41,7 +41,7 @@ func (s parcelShop) point() ship.ServicePoint {
 		Address: ship.Address{
 			Address1: strings.TrimSpace(s.Address.Street + " " + s.Address.StreetNumber),
 			City:     s.Address.City,
-			Zip:      s.Address.Zipcode,
+			Zip:      s.Address.ZIPCode,
 			Country:  s.Address.CountryCode,
 		},
 		DistanceM: -1, // GLS does not say in which unit it is

@@ -5,6 +5,10 @@ import (
 )
 
 // The wire format, reduced to the fields that are used.
+//
+// GLS refuses members that it does not know, also those of the files on its
+// developer portal, which spell some of them otherwise: Zipcode, Email. In its
+// answers either spelling is read, because letter case does not matter there.
 
 type createRequest struct {
 	Shipment shipment `json:"Shipment"`
@@ -13,8 +17,10 @@ type createRequest struct {
 
 type shipment struct {
 	References   []string          `json:"ShipmentReference"`
-	ShippingDate string            `json:"ShippingDate"`
+	ShippingDate string            `json:"ShippingDate"` // a day; fact: shipping-date-day
+	IncotermCode string            `json:"IncotermCode,omitempty"`
 	Identifier   string            `json:"Identifier"`
+	Middleware   string            `json:"Middleware"` // fact: middleware-required
 	Product      string            `json:"Product"`
 	Consignee    consignee         `json:"Consignee"`
 	Shipper      shipper           `json:"Shipper"`
@@ -38,12 +44,12 @@ type address struct {
 	Name3        string `json:"Name3,omitempty"`
 	CountryCode  string `json:"CountryCode"`
 	Province     string `json:"Province,omitempty"`
-	Zipcode      string `json:"Zipcode,omitempty"`
+	ZIPCode      string `json:"ZIPCode,omitempty"` // fact: address-zip-member
 	City         string `json:"City"`
 	Street       string `json:"Street"` // with the house number
 	StreetNumber string `json:"StreetNumber,omitempty"`
 	Phone        string `json:"FixedLinePhonenumber,omitempty"`
-	Email        string `json:"Email,omitempty"`
+	Email        string `json:"eMail,omitempty"` // fact: address-email-member
 }
 
 type unit struct {
@@ -157,7 +163,7 @@ type cancelAnswer struct {
 
 type location struct {
 	CountryCode string `json:"CountryCode"`
-	Zipcode     string `json:"Zipcode,omitempty"`
+	ZIPCode     string `json:"ZIPCode,omitempty"`
 }
 
 type allowedRequest struct {
@@ -182,7 +188,7 @@ type proofAnswer struct {
 
 type shopRequest struct {
 	CountryCode string `json:"CountryCode"`
-	Zipcode     string `json:"Zipcode,omitempty"`
+	ZIPCode     string `json:"ZIPCode,omitempty"`
 	City        string `json:"City,omitempty"`
 	Limit       string `json:"MaxNumberOfShops,omitempty"`
 }

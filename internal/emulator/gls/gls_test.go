@@ -22,15 +22,20 @@ const (
 
 // body buys a label within Germany under a reference.
 func body(reference, zip string) string {
-	return `{"Shipment":{"ShipmentReference":["` + reference + `"],"ShippingDate":"` + time.Now().Format(time.RFC3339) + `","Product":"PARCEL",
-"Consignee":{"Category":"PRIVATE","Address":{"Name1":"Ann Lee","CountryCode":"DE","Zipcode":"` + zip + `","City":"Hamburg","Street":"Markt 1"}},
+	return `{"Shipment":{"ShipmentReference":["` + reference + `"],"ShippingDate":"` + time.Now().Format(time.DateOnly) + `","Middleware":"Test","Product":"PARCEL",
+"Consignee":{"Category":"PRIVATE","Address":{"Name1":"Ann Lee","CountryCode":"DE","ZIPCode":"` + zip + `","City":"Hamburg","Street":"Markt 1"}},
 "Shipper":{"ContactID":"` + gls.ContactID + `"},"ShipmentUnit":[{"Weight":1.5,"Note1":"ORD-1"}]},
 "PrintingOptions":{"ReturnLabels":{"TemplateSet":"NONE","LabelFormat":"PDF"}}}`
 }
 
+// withService is such a body with a service.
+func withService(service string) string {
+	return strings.Replace(body("S1", "20095"), `"Shipper":`, `"Service":[`+service+`],"Shipper":`, 1)
+}
+
 // reprint asks for the label of a reference of today again.
 func reprint(reference string) string {
-	return `{"ShipmentReference":"` + reference + `","CreationDate":"` + time.Now().Format(time.RFC3339) + `"}`
+	return `{"ShipmentReference":"` + reference + `","CreationDate":"` + time.Now().Format(time.DateOnly) + `"}`
 }
 
 // client is an app with a token.
@@ -131,13 +136,22 @@ func TestRefusals(t *testing.T) {
 		status     int
 		reason     string
 	}{
-		"another place":       {"/shipments", body("S1", "00000"), http.StatusBadRequest, "COMMON_EXISTS_ZIPCODE"},
-		"another shipper":     {"/shipments", strings.Replace(body("S1", "20095"), gls.ContactID, "276x", 1), http.StatusBadRequest, "CONTACT_ID_UNKNOWN"},
-		"no reference":        {"/shipments", body("", "20095")[:40], http.StatusBadRequest, "E000"},
-		"an unused reference": {"/shipments/reprintparcel", reprint("S2"), http.StatusNotFound, "NO_DATA_FOUND"},
-		"no day":              {"/shipments/reprintparcel", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
-		"a list without days": {"/tracking/parcels", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
-		"an unknown parcel":   {"/tracking/parcelpod", `{"ParcelNumber":"1"}`, http.StatusNotFound, "NO_DATA_FOUND"},
+		"another place":            {"/shipments", body("S1", "00000"), http.StatusBadRequest, "COMMON_EXISTS_ZIPCODE"},
+		"another shipper":          {"/shipments", strings.Replace(body("S1", "20095"), gls.ContactID, "276x", 1), http.StatusBadRequest, "CONTACT_ID_UNKNOWN"},
+		"no reference":             {"/shipments", body("", "20095")[:40], http.StatusBadRequest, "E000"},
+		"an unused reference":      {"/shipments/reprintparcel", reprint("S2"), http.StatusNotFound, "NO_DATA_FOUND"},
+		"a spelling of the portal": {"/shipments", strings.Replace(body("S1", "20095"), "ZIPCode", "Zipcode", 1), http.StatusBadRequest, "E000"},
+		"no name of the software":  {"/shipments", strings.Replace(body("S1", "20095"), `"Middleware":"Test",`, "", 1), http.StatusBadRequest, "E000"},
+		"a time of day":            {"/shipments", strings.Replace(body("S1", "20095"), time.Now().Format(time.DateOnly), time.Now().Format(time.RFC3339), 1), http.StatusBadRequest, "E000"},
+		"a gram":                   {"/shipments", strings.Replace(body("S1", "20095"), `"Weight":1.5`, `"Weight":0.001`, 1), http.StatusBadRequest, "E000"},
+		"three decimals":           {"/shipments", strings.Replace(body("S1", "20095"), `"Weight":1.5`, `"Weight":1.234`, 1), http.StatusBadRequest, "E000"},
+		"another country":          {"/shipments", strings.Replace(body("S1", "75001"), `"CountryCode":"DE"`, `"CountryCode":"FR"`, 1), http.StatusBadRequest, "COMMON_INCOTERM"},
+		"not in the contract":      {"/shipments", withService(`{"Service":{"ServiceName":"service_flexdelivery"}}`), http.StatusBadRequest, "COMMON_SERVICE"},
+		"an hour without express":  {"/shipments", withService(`{"Service":{"ServiceName":"service_1000"}}`), http.StatusBadRequest, "COMMON_SERVICE"},
+		"a shop without e-mail":    {"/shipments", withService(`{"ShopDelivery":{"ServiceName":"service_shopdelivery","ParcelShopID":"2760004711"}}`), http.StatusBadRequest, "CONSIGNEE_ADDRESS_EMAIL_MANDATORY"},
+		"no day":                   {"/shipments/reprintparcel", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
+		"a list without days":      {"/tracking/parcels", `{"ShipmentReference":"S1"}`, http.StatusBadRequest, "E000"},
+		"an unknown parcel":        {"/tracking/parcelpod", `{"ParcelNumber":"1"}`, http.StatusNotFound, "NO_DATA_FOUND"},
 	} {
 		if status, answer, reason := c.ask(http.MethodPost, shipIT+asked.path, asked.body); status != asked.status || reason != asked.reason || answer != "" {
 			t.Errorf("%s: %d %s %s", name, status, reason, answer)

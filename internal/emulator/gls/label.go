@@ -9,7 +9,7 @@ import (
 
 func (a address) lines() []string {
 	var lines []string
-	for _, line := range []string{a.Name1, a.Name2, a.Name3, a.Street, a.CountryCode + "-" + a.Zipcode + " " + a.City} {
+	for _, line := range []string{a.Name1, a.Name2, a.Name3, a.Street, a.CountryCode + "-" + a.ZIPCode + " " + a.City} {
 		if strings.Trim(line, "- ") != "" {
 			lines = append(lines, line)
 		}
@@ -55,7 +55,7 @@ func (k kept) page(sale emulator.Entry, i int) emulator.Page {
 	}
 
 	unit := k.Shipment.Units[i]
-	p.Text(16, 190, 8, "Parcel %d/%d   %.3f kg   %s", i+1, len(k.Numbers), unit.Weight, unit.Note)
+	p.Text(16, 190, 8, "Parcel %d/%d   %.2f kg   %s", i+1, len(k.Numbers), unit.Weight, unit.Note)
 	p.Text(16, 178, 8, "Ref %s   Contact %s", sale.Reference, k.Shipment.Shipper.ContactID)
 	p.Bars(16, 84, 64, k.Numbers[i])
 	p.Text(16, 70, 10, "%s   %s", k.Numbers[i], k.IDs[i])

@@ -1,14 +1,14 @@
 package gls
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -29,6 +29,8 @@ type printing struct {
 type shipment struct {
 	References   []string `json:"ShipmentReference"`
 	ShippingDate string   `json:"ShippingDate"`
+	Incoterm     string   `json:"IncotermCode"`
+	Middleware   string   `json:"Middleware"`
 	Product      string   `json:"Product"`
 	Consignee    struct {
 		Category string  `json:"Category"`
@@ -42,16 +44,29 @@ type shipment struct {
 		References []string `json:"ShipmentUnitReference"`
 		Weight     float64  `json:"Weight"`
 		Note       string   `json:"Note1"`
-	} `json:"ShipmentUnit"`
-	Services []struct {
-		Plain *struct {
-			Name string `json:"ServiceName"`
+		Services   []struct {
+			Cash      *money `json:"Cash"`
+			Liability *money `json:"AddonLiability"`
 		} `json:"Service"`
-		Shop *struct {
-			Name string `json:"ServiceName"`
-			ID   string `json:"ParcelShopID"`
-		} `json:"ShopDelivery"`
+	} `json:"ShipmentUnit"`
+	Services []shipmentService `json:"Service"`
+}
+
+type shipmentService struct {
+	Plain *struct {
+		Name string `json:"ServiceName"`
 	} `json:"Service"`
+	Shop *struct {
+		Name string `json:"ServiceName"`
+		ID   string `json:"ParcelShopID"`
+	} `json:"ShopDelivery"`
+	Return *struct {
+		Labels int `json:"NumberOfLabels"`
+	} `json:"ShopReturn"`
+}
+
+type money struct {
+	Currency string `json:"Currency"`
 }
 
 type address struct {
@@ -59,10 +74,10 @@ type address struct {
 	Name2       string `json:"Name2,omitempty"`
 	Name3       string `json:"Name3,omitempty"`
 	CountryCode string `json:"CountryCode"`
-	Zipcode     string `json:"Zipcode,omitempty"`
+	ZIPCode     string `json:"ZIPCode,omitempty"`
 	City        string `json:"City"`
 	Street      string `json:"Street"`
-	Email       string `json:"Email,omitempty"`
+	Email       string `json:"eMail,omitempty"`
 }
 
 // kept is the part of a sale that a reprint and tracking need.
@@ -76,17 +91,28 @@ var (
 	products     = []string{"PARCEL", "EXPRESS"}
 	serviceNames = strings.Fields("service_flexdelivery service_addresseeonly service_signature service_guaranteed24 " +
 		"service_0800 service_0900 service_1000 service_1200 service_saturday_1000 service_saturday_1200")
+
+	// timeOfDay are the services that exist for express parcels only.
+	timeOfDay = regexp.MustCompile(`^service_(saturday_)?[0-9]{4}$`)
+
+	// incoterms are GLS's codes of who pays at a border.
+	incoterms = strings.Fields("10 11 12 18 20 21 25 30 33 40 41 50 91")
+)
+
+const (
+	flexDelivery = "service_flexdelivery"
+
+	// flexible is the account whose contract includes FlexDelivery.
+	flexible = "flexdelivery"
 )
 
 // create answers POST /rs/shipments.
 func (s standIn) create(w http.ResponseWriter, r *http.Request) {
 	var in request
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil {
-		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read")
+	if !read(w, r, "Create", &in) {
 		return
 	}
-	if code, message := in.check(time.Now()); code != "" {
+	if code, message := in.check(time.Now(), s.Faults().Account == flexible); code != "" {
 		refuse(w, http.StatusBadRequest, code, message)
 		return
 	}
@@ -119,42 +145,76 @@ func (s standIn) create(w http.ResponseWriter, r *http.Request) {
 }
 
 // check returns GLS's rule that a shipment breaks.
-func (in request) check(now time.Time) (code, message string) {
+func (in request) check(now time.Time, isFlexible bool) (code, message string) {
 	s := in.Shipment
 	to := s.Consignee.Address
 	switch {
 	case s.Shipper.ContactID != ContactID:
 		return "CONTACT_ID_UNKNOWN", "The ContactID is unknown"
-	case !slices.Contains(products, s.Product):
-		return "COMMON_PRODUCT", "The product is not allowed"
+	case strings.TrimSpace(s.Middleware) == "":
+		return "COMMON_MIDDLEWARE", "The Middleware is missing"
 	case len(s.References) == 0 || len(s.References[0]) > 40:
 		return "COMMON_REFERENCE", "The ShipmentReference is missing or too long"
-	case dayOf(s.ShippingDate) < now.In(germany).Format(time.DateOnly):
+	case s.ShippingDate < now.In(germany).Format(time.DateOnly):
 		return "COMMON_SHIPPINGDATE", "The ShippingDate is in the past"
 	case to.Name1 == "" || to.Street == "" || to.City == "" || len(to.CountryCode) != 2:
 		return "COMMON_ADDRESS", "The address is not complete"
-	case utf8.RuneCountInString(to.Name1) > 40 || utf8.RuneCountInString(to.Street) > 40:
-		return "COMMON_LENGTH", "A name or the street is too long"
-	case to.CountryCode == "DE" && (len(to.Zipcode) != 5 || to.Zipcode == "00000"):
+	case s.leavesCountry() && s.Incoterm == "":
+		return "COMMON_INCOTERM", "The IncotermCode is missing"
+	case s.Incoterm != "" && !slices.Contains(incoterms, s.Incoterm):
+		return "COMMON_INCOTERM", "The IncotermCode is unknown"
+	case to.CountryCode == "DE" && (len(to.ZIPCode) != 5 || to.ZIPCode == "00000"):
 		return "COMMON_EXISTS_ZIPCODE", "Die Postleitzahl ist ungültig"
 	case len(s.Units) == 0:
 		return "COMMON_UNITS", "There are no parcels"
 	}
 
 	for _, unit := range s.Units {
-		if unit.Weight <= 0 || unit.Weight > 40 {
+		if unit.Weight > 40 {
 			return "COMMON_WEIGHT", "The weight of a parcel is not valid"
 		}
+		for _, service := range unit.Services {
+			for _, amount := range []*money{service.Cash, service.Liability} {
+				if amount != nil && amount.Currency != "EUR" {
+					return "COMMON_CURRENCY", "The currency is not allowed"
+				}
+			}
+		}
+	}
+	return s.checkServices(isFlexible)
+}
+
+// checkServices returns the rule that the services of a shipment break.
+func (s shipment) checkServices(isFlexible bool) (code, message string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(s.Services, func(one shipmentService) bool { return one.Plain != nil && one.Plain.Name == name })
 	}
 	for _, service := range s.Services {
-		if service.Plain != nil && !slices.Contains(serviceNames, service.Plain.Name) {
+		switch plain := service.Plain; {
+		case plain != nil && !slices.Contains(serviceNames, plain.Name):
 			return "COMMON_SERVICE", "The service is not allowed"
-		}
-		if service.Shop != nil && !strings.HasPrefix(service.Shop.ID, "276") {
+		case plain != nil && plain.Name == flexDelivery && !isFlexible:
+			return "COMMON_SERVICE", "The service " + flexDelivery + " is not available for the shipper"
+		case plain != nil && s.Product != "EXPRESS" && timeOfDay.MatchString(plain.Name):
+			return "COMMON_SERVICE", "The service is not allowed for the product"
+		case service.Shop != nil && !strings.HasPrefix(service.Shop.ID, "276"):
 			return "COMMON_PARCELSHOP", "The ParcelShopID is unknown"
+		case service.Shop != nil && s.Consignee.Address.Email == "":
+			return "CONSIGNEE_ADDRESS_EMAIL_MANDATORY", "The eMail of the consignee is mandatory"
+		case service.Return != nil && (service.Return.Labels != 1 || len(s.Units) != 1):
+			return "COMMON_SERVICE", "The NumberOfLabels is not valid"
 		}
 	}
+	if has(flexDelivery) && has("service_signature") {
+		return "COMMON_SERVICE", "The services cannot be combined"
+	}
 	return "", ""
+}
+
+// leavesCountry reports whether a parcel is for another country than that of the
+// sender, who is in Germany unless the shipment says otherwise.
+func (s shipment) leavesCountry() bool {
+	return s.Consignee.Address.CountryCode != cmp.Or(s.Shipper.Printed.CountryCode, "DE")
 }
 
 // created returns a shipment with its labels, one document for all parcels.
@@ -197,15 +257,6 @@ var germany = func() *time.Location {
 	return zone
 }()
 
-// dayOf returns the day of a time that a client sent; empty if it cannot be read.
-func dayOf(written string) string {
-	t, err := time.Parse(time.RFC3339, written)
-	if err != nil {
-		return ""
-	}
-	return t.In(germany).Format(time.DateOnly)
-}
-
 // reprint answers POST /rs/shipments/reprintparcel: by our reference, or by one of
 // GLS's numbers, among the parcels of a day.
 func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
@@ -216,9 +267,7 @@ func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
 		Created   string   `json:"CreationDate"`
 		Printing  printing `json:"PrintingOptions"`
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil || dayOf(in.Created) == "" {
-		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read, or has no CreationDate")
+	if !read(w, r, "Reprint", &in) {
 		return
 	}
 
@@ -229,7 +278,7 @@ func (s standIn) reprint(w http.ResponseWriter, r *http.Request) {
 		found = []emulator.Entry{sale}
 	}
 	found = slices.DeleteFunc(found, func(sale emulator.Entry) bool {
-		return sale.At.In(germany).Format(time.DateOnly) != dayOf(in.Created)
+		return sale.At.In(germany).Format(time.DateOnly) != in.Created
 	})
 	if len(found) == 0 {
 		refuse(w, http.StatusNotFound, "NO_DATA_FOUND", "No data found for the given reference")
@@ -246,9 +295,7 @@ func (s standIn) list(w http.ResponseWriter, r *http.Request) {
 		From      string `json:"DateFrom"`
 		To        string `json:"DateTo"`
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil || dayOf(in.From) == "" || dayOf(in.To) == "" {
-		refuse(w, http.StatusBadRequest, "E000", "The request cannot be read, or has no DateFrom and DateTo")
+	if !read(w, r, "List", &in) {
 		return
 	}
 
@@ -261,7 +308,7 @@ func (s standIn) list(w http.ResponseWriter, r *http.Request) {
 	items := []any{}
 	for _, sale := range sales {
 		day := sale.At.In(germany).Format(time.DateOnly)
-		if day < dayOf(in.From) || day > dayOf(in.To) {
+		if day < in.From || day > in.To {
 			continue
 		}
 		k := keptOf(sale)
@@ -308,8 +355,10 @@ func (s standIn) allowedServices(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ContactID string `json:"ContactID"`
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil || in.ContactID != ContactID {
+	if !read(w, r, "AllowedServices", &in) {
+		return
+	}
+	if in.ContactID != ContactID {
 		refuse(w, http.StatusBadRequest, "CONTACT_ID_UNKNOWN", "The ContactID is unknown")
 		return
 	}
@@ -319,6 +368,9 @@ func (s standIn) allowedServices(w http.ResponseWriter, r *http.Request) {
 		list = append(list, map[string]any{"ProductName": product})
 	}
 	for _, name := range serviceNames {
+		if name == flexDelivery && s.Faults().Account != flexible {
+			continue
+		}
 		list = append(list, map[string]any{"ServiceName": name})
 	}
 	reply(w, mediaType, map[string]any{"AllowedServices": list})

@@ -1,8 +1,6 @@
 package gls
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,11 +130,10 @@ func (s standIn) proof(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Number string `json:"ParcelNumber"`
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	sale, voided, ok := emulator.Entry{}, false, false
-	if err == nil && json.Unmarshal(body, &in) == nil {
-		sale, voided, ok = s.Ledger.Sold(in.Number)
+	if !read(w, r, "Proof", &in) {
+		return
 	}
+	sale, voided, ok := s.Ledger.Sold(in.Number)
 	if !ok || voided {
 		refuse(w, http.StatusNotFound, "NO_DATA_FOUND", "No data found for the given parcel")
 		return
@@ -160,12 +157,10 @@ func (s standIn) proof(w http.ResponseWriter, r *http.Request) {
 func (s standIn) parcelShops(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		CountryCode string `json:"CountryCode"`
-		Zipcode     string `json:"Zipcode"`
+		ZIPCode     string `json:"ZIPCode"`
 		City        string `json:"City"`
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &in) != nil || len(in.CountryCode) != 2 {
-		refuse(w, http.StatusBadRequest, "COMMON_ADDRESS", "The CountryCode is missing")
+	if !read(w, r, "ShopSearch", &in) {
 		return
 	}
 
@@ -176,7 +171,7 @@ func (s standIn) parcelShops(w http.ResponseWriter, r *http.Request) {
 			"Address": address{
 				Name1:       name,
 				Street:      street,
-				Zipcode:     in.Zipcode,
+				ZIPCode:     in.ZIPCode,
 				City:        in.City,
 				CountryCode: in.CountryCode,
 			},
