@@ -13,16 +13,19 @@ type service struct {
 	product    string
 	extra      string // empty for the product alone
 	saturday   string // empty if it does not deliver on Saturdays
+	isReturn   bool   // brings a parcel back, and nothing else does
 }
 
 var services = []service{
-	{"parcel", "GLS Parcel", "PARCEL", "", ""},
-	{"guaranteed24", "GLS Guaranteed24", "PARCEL", "service_guaranteed24", ""},
-	{"express", "GLS Express", "EXPRESS", "", ""},
-	{"express_8", "GLS Express 8:00", "EXPRESS", "service_0800", ""},
-	{"express_9", "GLS Express 9:00", "EXPRESS", "service_0900", ""},
-	{"express_10", "GLS Express 10:00", "EXPRESS", "service_1000", "service_saturday_1000"},
-	{"express_12", "GLS Express 12:00", "EXPRESS", "service_1200", "service_saturday_1200"},
+	// fact: product-codes, service-names-express
+	{"parcel", "GLS Parcel", "PARCEL", "", "", false},
+	{"guaranteed24", "GLS Guaranteed24", "PARCEL", "service_guaranteed24", "", false},
+	{"express", "GLS Express", "EXPRESS", "", "", false},
+	{"express_8", "GLS Express 8:00", "EXPRESS", "service_0800", "", false},
+	{"express_9", "GLS Express 9:00", "EXPRESS", "service_0900", "", false},
+	{"express_10", "GLS Express 10:00", "EXPRESS", "service_1000", "service_saturday_1000", false},
+	{"express_12", "GLS Express 12:00", "EXPRESS", "service_1200", "service_saturday_1200", false},
+	{"shop_return", "GLS ShopReturn", "PARCEL", "", "", true},
 }
 
 func specServices() []carrier.Service {
@@ -41,7 +44,8 @@ func serviceByCode(code string) (service, bool) {
 	return services[i], true
 }
 
-// Names of services that options stand for.
+// Names of services that options and returns stand for.
+// fact: service-names-options, shop-return
 const (
 	serviceSignature     = "service_signature"
 	serviceAddresseeOnly = "service_addresseeonly"
@@ -49,4 +53,5 @@ const (
 	serviceFlexDelivery  = "service_flexdelivery"
 	serviceLiability     = "service_addonliability"
 	serviceCash          = "service_cash"
+	serviceShopReturn    = "service_shopreturn"
 )

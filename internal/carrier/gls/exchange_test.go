@@ -57,10 +57,88 @@ func orders() map[string]carrier.BuyOrder {
 			b.Order.OrderID, b.Order.Reference = "", ""
 			b.Order.Options.COD = ship.COD{Amount: ship.Money{Minor: 4990, Currency: "EUR"}}
 		}),
+		"a return": returnOrder(),
 		"express on Saturday": changed(domesticOrder(), func(b *carrier.BuyOrder) {
 			b.Service = "express_12"
 			b.Order.Options = ship.Options{Signature: "standard", SaturdayDelivery: true}
 		}),
+	}
+}
+
+// returnOrder brings the parcel of domesticOrder back.
+func returnOrder() carrier.BuyOrder {
+	return changed(domesticOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "shop_return"
+		b.Order.IsReturn = true
+		b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+	})
+}
+
+// TestAReturnNamesTheCustomer looks at what is sent: GLS's consignee of a return is
+// the customer, and the parcel goes to the shipper of the contact id.
+func TestAReturnNamesTheCustomer(t *testing.T) {
+	t.Parallel()
+	sent := sentBy(t, credentials(), returnOrder())
+	for _, part := range []string{
+		`"Consignee":{"Category":"PRIVATE","Address":{"Name1":"Käthe Groß"`,
+		`"Shipper":{"ContactID":"` + standin.ContactID + `"}`,
+		`"Service":[{"ShopReturn":{"ServiceName":"service_shopreturn","NumberOfLabels":1}}]`,
+	} {
+		if !strings.Contains(sent, part) {
+			t.Errorf("%s is missing in %s", part, sent)
+		}
+	}
+
+	bought, err := openWith(t, credentials(), carriertest.Server(t, newStandIn(t))).Buy(t.Context(), returnOrder())
+	if err != nil || len(bought.Warnings) != 1 || !strings.Contains(bought.Warnings[0], "contact ID") {
+		t.Errorf("bought with %q, %v", bought.Warnings, err)
+	}
+
+	for pointer, order := range map[string]carrier.BuyOrder{
+		"/service": changed(returnOrder(), func(b *carrier.BuyOrder) { b.Service = "parcel" }),
+		"/parcels": changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, parcel(1)) }),
+	} {
+		_, err := openWith(t, credentials(), nil).Buy(t.Context(), order)
+		if failure, ok := errors.AsType[*ship.Error](err); !ok || len(failure.Fields) != 1 || failure.Fields[0].Pointer != pointer {
+			t.Errorf("err = %+v, want %s", err, pointer)
+		}
+	}
+	forward := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "shop_return" })
+	if _, err := openWith(t, credentials(), nil).Buy(t.Context(), forward); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("a ShopReturn that is no return: %v", err)
+	}
+}
+
+// TestADeliveryToTheSenderIsNone tracks a parcel that came back: GLS has no code of
+// its own for that, only words.
+func TestADeliveryToTheSenderIsNone(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	sale, err := c.Buy(t.Context(), domesticOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]ship.Status{
+		"The parcel has been returned to the sender.":                "exception",
+		"The parcel was delivered to the original consignor":         "exception",
+		"The parcel has been delivered.":                             "delivered",
+		"Delivered. Thank you for the data that the sender provided": "delivered",
+	} {
+		if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "DELIVERED/DELIVD.NORMAL", Text: words}}}); err != nil {
+			t.Fatal(err)
+		}
+		updates, err := c.Track(t.Context(), []string{sale.TrackingNumber})
+		if err != nil || len(updates) == 0 {
+			t.Fatalf("%d updates, %v", len(updates), err)
+		}
+		last := updates[len(updates)-1].Scan
+		if last.Status != want || want == "exception" && last.Reason != "return_to_sender" {
+			t.Errorf("%q is %s %s %s", words, last.Code, last.Status, last.Reason)
+		}
+		if status, reason, _ := gls.Spec.MeaningOf(last.Code); status != last.Status || reason != last.Reason {
+			t.Errorf("%s means %s %s later", last.Code, status, reason)
+		}
 	}
 }
 
@@ -142,7 +220,6 @@ func TestWhatTheDriverRefuses(t *testing.T) {
 		"/origin/country":           changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Country, b.Order.Destination.Country = "CH", "CH" }),
 		"/service":                  changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "ground" }),
 		"/parcel/weight":            changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(40001)} }),
-		"/isReturn":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.IsReturn = true }),
 		"/options/signature":        changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }),
 		"/options/saturdayDelivery": changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.SaturdayDelivery = true }),
 		"/shipDate":                 changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.ShipDate = "2020-01-31" }),

@@ -12,7 +12,7 @@ import (
 func extraServices() carrier.Extras {
 	return carrier.Extras{
 		ship.ExtraServicePoint:    {"parcel"},
-		ship.ExtraDirectSignature: carrier.EveryService,
+		ship.ExtraDirectSignature: {"parcel", "guaranteed24", "express", "express_8", "express_9", "express_10", "express_12"},
 		ship.ExtraCOD:             {"parcel"},
 	}
 }
@@ -24,6 +24,9 @@ func (c *checker) services(order ship.Order, chosen service, isFlexible bool) []
 	var list []shipmentService
 	add := func(name string) { list = append(list, shipmentService{Plain: &namedService{name}}) }
 
+	if chosen.isReturn {
+		list = append(list, shipmentService{Back: &backService{Name: serviceShopReturn, Labels: 1}})
+	}
 	if chosen.extra != "" && !options.SaturdayDelivery {
 		add(chosen.extra)
 	}
@@ -42,6 +45,9 @@ func (c *checker) services(order ship.Order, chosen service, isFlexible bool) []
 		add(serviceAddresseeOnly)
 	default:
 		c.refuse("/options/signature", "unsupported", "GLS offers the signatures standard and direct")
+	}
+	if chosen.isReturn && options.Signature != "" {
+		c.refuse("/options/signature", "unsupported", "GLS has no signature for returns")
 	}
 
 	switch {
@@ -68,6 +74,9 @@ func (c *checker) unitServices(order ship.Order, reference string) []unitService
 	isOne := len(order.Parcels) == 1
 	var list []unitService
 
+	if order.IsReturn && (options.InsuredValue.Minor > 0 || options.COD != (ship.COD{})) {
+		c.refuse("/options", "unsupported", "GLS neither insures returns nor collects money for them")
+	}
 	if value := options.InsuredValue; value.Minor > 0 {
 		list = append(list, unitService{Liability: &amountService{
 			Name:     serviceLiability,

@@ -59,14 +59,36 @@ func (d *driver) shipmentOf(request carrier.BuyOrder, now time.Time) (shipment, 
 	if order.Destination.Company != "" || order.Destination.Type == "business" {
 		body.Consignee.Category = "BUSINESS"
 	}
-	c.unsupported(order)
-	return body, append(warnings, more...), carrierkit.InvalidOrder(title, c.invalid)
+	warnings = append(warnings, more...)
+	if order.IsReturn {
+		warnings = append(warnings, c.bringBack(order, &body, from)...)
+	}
+	c.unsupported(order, chosen)
+	return body, warnings, carrierkit.InvalidOrder(title, c.invalid)
+}
+
+// bringBack makes a shipment a return. GLS names the customer as the consignee of a
+// return too, and brings the parcel to the shipper of the contact id.
+// fact: shop-return-consignee
+func (c *checker) bringBack(order ship.Order, body *shipment, customer address) (warnings []string) {
+	if len(order.Parcels) != 1 {
+		c.refuse("/parcels", "invalid", "GLS sells a return label for each parcel: create one return per parcel")
+	}
+	body.Consignee = consignee{Category: "PRIVATE", Address: customer}
+	if order.Origin.Company != "" || order.Origin.Type == "business" {
+		body.Consignee.Category = "BUSINESS"
+	}
+	body.Shipper.Printed = nil
+	return []string{"GLS brings the parcel to the address that it has for the contact ID of the connection; it does not read the destination of a return"}
 }
 
 // unsupported refuses what ShipIT cannot do.
-func (c *checker) unsupported(order ship.Order) {
-	if order.IsReturn {
-		c.refuse("/isReturn", "unsupported", "GLS sells return labels in its own tools; Waybill does not support them")
+func (c *checker) unsupported(order ship.Order, chosen service) {
+	switch {
+	case order.IsReturn && !chosen.isReturn && chosen.code != "":
+		c.refuse("/service", "invalid", chosen.name+" does not bring parcels back; choose shop_return for a return")
+	case !order.IsReturn && chosen.isReturn:
+		c.refuse("/service", "invalid", chosen.name+" is for returns only")
 	}
 	switch {
 	case !carrierkit.PlaceOf(order.Origin).InEU():

@@ -14,7 +14,7 @@ var eventTimes = []string{"2006-01-02T15:04:05-0700", time.RFC3339, "2006-01-02T
 // scan converts an event; not ok if it has no code or no time.
 func (e trackedEvent) scan(now time.Time) (scan ship.Scan, ok bool) {
 	at, ok := parseTime(e.At)
-	code := cleanCode(e.Code)
+	code := codeOf(e.Code, e.Description)
 	if !ok || code == "" || at.Before(earliest) || at.After(now.Add(ahead)) {
 		return ship.Scan{}, false
 	}

@@ -98,7 +98,7 @@ func (p trackedParcel) updates(requested []string, now time.Time) []carrier.Trac
 			current.City = event.City
 			current.Country = event.Country
 		}
-		eventStatus, eventReason, ok := meaning(cleanCode(event.Code))
+		eventStatus, eventReason, ok := meaning(codeOf(event.Code, event.Description))
 		isShown = isShown || ok && eventStatus == status && eventReason == reason
 	}
 	if !isShown {

@@ -63,6 +63,7 @@ type unit struct {
 type shipmentService struct {
 	Plain *namedService `json:"Service,omitempty"`
 	Shop  *shopService  `json:"ShopDelivery,omitempty"`
+	Back  *backService  `json:"ShopReturn,omitempty"`
 }
 
 type namedService struct {
@@ -72,6 +73,11 @@ type namedService struct {
 type shopService struct {
 	Name string `json:"ServiceName"`
 	Shop string `json:"ParcelShopID"`
+}
+
+type backService struct {
+	Name   string `json:"ServiceName"`
+	Labels int    `json:"NumberOfLabels"`
 }
 
 // A unitService has one of its members.
