@@ -22,7 +22,9 @@ const (
 type driver struct {
 	base        string
 	key         string
-	carrierName string // of the account in Click & Drop; empty if it has one
+	carrierName string                 // of the account in Click & Drop; empty if it has one
+	codes       map[string]accountCode // of services, where they are not the usual ones
+	notices     notices
 
 	tracking     string // the address of the Tracking API
 	clientID     string // of the Tracking API; empty if the account has none
@@ -44,6 +46,17 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	}
 
 	var invalid []ship.FieldError
+	var ok bool
+	if d.codes, ok = readCodes(given("service_codes")); !ok {
+		invalid = append(invalid, ship.FieldError{
+			Pointer: "/service_codes",
+			Code:    "invalid",
+			Detail:  "must be services with their codes, and after a slash the register of two digits if there is one, such as \"tracked_24=TPN24/02, royal_mail_48=CRL48\"",
+		})
+	}
+	if d.notices, ok = noticesByWord[strings.ToLower(given("notify_recipient"))]; !ok {
+		invalid = append(invalid, ship.FieldError{Pointer: "/notify_recipient", Code: "invalid", Detail: "must be email, sms, both or no"})
+	}
 	if len([]rune(d.carrierName)) > maxCarrierName {
 		invalid = append(invalid, ship.FieldError{Pointer: "/carrier_name", Code: "too_long", Detail: "must have at most 50 characters"})
 	}
@@ -60,6 +73,18 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 }
 
 const maxCarrierName = 50
+
+// notices are how Royal Mail notifies recipients of their parcels.
+type notices struct{ email, sms bool }
+
+// noticesByWord are the words of the setting.
+var noticesByWord = map[string]notices{
+	"":      {email: true},
+	"email": {email: true},
+	"sms":   {sms: true},
+	"both":  {email: true, sms: true},
+	"no":    {},
+}
 
 // trackingAddress returns where parcels are tracked: at Royal Mail's own address,
 // or on the same host as an emulator of Click & Drop.

@@ -18,6 +18,8 @@ var credentials = carrier.Credentials{
 	"api_key":                standin.APIKey,
 	"tracking_client_id":     standin.TrackingClientID,
 	"tracking_client_secret": standin.TrackingClientSecret,
+	// Services without a usual code, with codes that the emulated account has.
+	"service_codes": "tracked_24_age_verified=SDV, tracked_48_age_verified=SDW/01, international_tracked_heavier=BYD, international_business_parcels_tracked_boxable=MP1",
 }
 
 // newStandIn returns an emulator with an empty ledger and the faults.
@@ -38,7 +40,8 @@ func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest
 }
 
 // checked returns via with the exchanges of Click & Drop checked. Royal Mail
-// publishes no open file about its Tracking API.
+// publishes no open file about its Tracking API, and its file about Click & Drop
+// leaves out returns.
 func checked(contract *carriertest.Contract, via carrier.Doer) carrier.Doer {
 	return byPath{shipping: contract.Checked(via), tracking: via}
 }
@@ -47,7 +50,7 @@ type byPath struct{ shipping, tracking carrier.Doer }
 
 // Do is carrier.Doer.
 func (b byPath) Do(r *http.Request) (*http.Response, error) {
-	if strings.HasPrefix(r.URL.Path, "/mailpieces/") {
+	if strings.HasPrefix(r.URL.Path, "/mailpieces/") || strings.HasPrefix(r.URL.Path, "/api/v1/returns") {
 		return b.tracking.Do(r)
 	}
 	return b.shipping.Do(r)

@@ -82,6 +82,9 @@ func explainLabel(err error) error {
 	unready := *failed
 	unready.Kind = ship.Unavailable
 	unready.Message = "Royal Mail has the order but has not printed its label yet"
+	if saysNoPostage(failed.Refusal) {
+		unready.Message = "Royal Mail has the order and has not applied postage to it: apply it in Click & Drop, or delete the order there, and " + postageHint
+	}
 	return &unready
 }
 

@@ -14,6 +14,9 @@ import (
 
 // Find looks for an order by our reference and prints its label again.
 func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	if request.Order.IsReturn {
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail cannot look up returns over its API: see whether Click & Drop has one under the reference %s", request.Reference)
+	}
 	orders, err := d.lookUp(ctx, quoted(request.Reference))
 	if err != nil {
 		return ship.Sale{}, err
@@ -23,12 +26,14 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	// nevertheless, the first is the purchase.
 	slices.SortFunc(orders, func(x, y shownOrder) int { return cmp.Compare(x.OrderIdentifier, y.OrderIdentifier) })
 	for _, order := range orders {
-		found := order.sale()
+		found := order.sale(request.Service)
 		switch {
 		case order.OrderReference != request.Reference || found.CarrierRef == "":
 			continue
 		case found.TrackingNumber == "":
-			return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail has not applied postage to the order yet")
+			// The order exists. Buying again would make a second one, to which
+			// postage may be applied as well.
+			return ship.Sale{}, ship.Errorf(ship.Unavailable, "Royal Mail has the order and has not applied postage to it: apply it in Click & Drop, or delete the order there, and %s", postageHint)
 		}
 
 		label, err := d.fetchLabel(ctx, found.CarrierRef)

@@ -26,6 +26,8 @@ func (d driver) newOrder(request carrier.BuyOrder, now time.Time) (_ orderReques
 
 	var c checker
 	order := request.Order
+	code := d.codeOf(chosen)
+	c.code(chosen, code)
 	to, warnings := c.recipient(order.Destination)
 	crosses := c.lane(order, chosen)
 	c.options(order.Options, chosen)
@@ -37,7 +39,8 @@ func (d driver) newOrder(request carrier.BuyOrder, now time.Time) (_ orderReques
 		OrderDate:      now.UTC().Format(time.RFC3339),
 		Currency:       "GBP",
 		Postage: postageDetails{
-			ServiceCode: chosen.own,
+			ServiceCode: code.service,
+			Register:    code.register,
 			CarrierName: d.carrierName,
 			// Where the service is signed anyway, asking again may be refused.
 			Signature:    order.Options.Signature == "standard" && chosen.signature == signedOnDemand,
@@ -45,6 +48,7 @@ func (d driver) newOrder(request carrier.BuyOrder, now time.Time) (_ orderReques
 		},
 		Label: labelRequest{IncludeLabel: true, IncludeCN: crosses},
 	}
+	c.notify(&sent, d.notices, chosen)
 	if order.Destination.Type != "" {
 		isBusiness := order.Destination.Type == "business"
 		sent.IsRecipientABusiness = &isBusiness
@@ -61,6 +65,22 @@ func (d driver) newOrder(request carrier.BuyOrder, now time.Time) (_ orderReques
 		c.declare(order, &sent, crosses)
 	}
 	return sent, append(warnings, c.warnings...), carrierkit.InvalidOrder("Royal Mail", c.invalid)
+}
+
+// code requires that Click & Drop's code of a service is known.
+func (c *checker) code(chosen service, code accountCode) {
+	if code.service == "" {
+		c.refuse("/service", "invalid", chosen.name+" has no usual code in Click & Drop: set that of your account in service_codes of the connection, such as \""+chosen.code+"=CODE\"")
+	}
+}
+
+// notify has Royal Mail notify the recipient, of a parcel that it can follow.
+func (c *checker) notify(sent *orderRequest, asked notices, chosen service) {
+	sent.Postage.EmailNotice = asked.email && sent.Recipient.Email != "" && !chosen.untracked
+	sent.Postage.SMSNotice = asked.sms && sent.Recipient.Phone != "" && !chosen.untracked
+	if sent.Postage.EmailNotice || sent.Postage.SMSNotice {
+		sent.Postage.NotifyTo = "recipient" // fact: notices
+	}
 }
 
 // checker collects the invalid fields of an order, and what the client should know
@@ -150,6 +170,8 @@ func (c *checker) lane(order ship.Order, chosen service) (crossesCustoms bool) {
 
 	inland := isInland(order.Destination.Country)
 	switch {
+	case chosen.isReturn:
+		c.refuse("/service", "invalid", chosen.name+" is for returns only")
 	case inland && chosen.abroad:
 		c.refuse("/service", "invalid", chosen.name+" goes abroad; choose a service within the United Kingdom")
 	case !inland && !chosen.abroad:
@@ -160,9 +182,6 @@ func (c *checker) lane(order ship.Order, chosen service) (crossesCustoms bool) {
 
 // rest refuses what Royal Mail has no field for.
 func (c *checker) rest(order ship.Order) {
-	if order.IsReturn {
-		c.refuse("/isReturn", "unsupported", "Royal Mail does not sell returns over Click & Drop; use its Tracked Returns portal")
-	}
 	if order.Billing != nil && order.Billing.Type != "sender" {
 		c.refuse("/billing", "unsupported", "Royal Mail bills the account of the connection alone")
 	}

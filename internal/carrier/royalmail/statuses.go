@@ -40,9 +40,8 @@ func (e trackingEvent) code() string {
 // phrases are parts of Royal Mail's event names and what they mean. The first
 // that is found decides: a parcel that is not delivered is not delivered.
 var phrases = []struct{ phrase, words string }{
-	{"return to sender", "return_to_sender"},
-	{"returned to sender", "return_to_sender"},
-	{"returning to sender", "return_to_sender"},
+	{"to sender", "return_to_sender"},
+	{"to the sender", "return_to_sender"},
 	{"refused", "refused"},
 	{"not delivered", "attempted"},
 	{"no answer", "attempted"},

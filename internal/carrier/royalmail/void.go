@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -13,6 +14,13 @@ import (
 // Void deletes the order. Click & Drop does so until the order is on a manifest;
 // one that was deleted before is not there any more.
 func (d driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	if strings.HasPrefix(purchase.CarrierRef, returnRef) {
+		return carrier.VoidResult{}, &ship.Error{
+			Kind:    ship.Invalid,
+			Message: "Royal Mail does not void returns over its API: do not use the label",
+			Refusal: ship.Refusal{Code: "not_supported", Message: "returns cannot be deleted"},
+		}
+	}
 	answer, err := d.deleteOrder(ctx, purchase.CarrierRef)
 	if isAbsent(err) {
 		return d.confirmVoided(ctx, purchase.CarrierRef, ship.ErrorOf(err).Refusal)

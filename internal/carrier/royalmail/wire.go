@@ -65,7 +65,11 @@ type (
 		DeclarationCategory string      `json:"customsDeclarationCategory"`
 	}
 	postageDetails struct {
+		NotifyTo      string `json:"sendNotificationsTo,omitempty"`
 		ServiceCode   string `json:"serviceCode"`
+		Register      string `json:"serviceRegisterCode,omitempty"` // fact: service-register
+		EmailNotice   bool   `json:"receiveEmailNotification,omitempty"`
+		SMSNotice     bool   `json:"receiveSmsNotification,omitempty"`
 		CarrierName   string `json:"carrierName,omitempty"`
 		Signature     bool   `json:"requestSignatureUponDelivery,omitempty"`
 		LocalCollect  bool   `json:"isLocalCollect,omitempty"`
@@ -80,14 +84,55 @@ type (
 	labelRequest struct {
 		IncludeLabel bool `json:"includeLabelInResponse"`
 		IncludeCN    bool `json:"includeCN"`
-		// Returns are never asked for: Royal Mail bills them when they are posted,
-		// and nobody would know about them.
+		// A return label beside that of a parcel is never asked for: nobody would
+		// know about it.
 		IncludeReturnsLabel bool `json:"includeReturnsLabel"`
 	}
 	importerNumbers struct {
 		VATNumber  string `json:"vatNumber,omitempty"`
 		TaxCode    string `json:"taxCode,omitempty"`
 		EORINumber string `json:"eoriNumber,omitempty"`
+	}
+)
+
+// What a return is made of. fact: returns-members
+type (
+	returnRequest struct {
+		Service  returnService  `json:"service"`
+		Shipment returnShipment `json:"shipment"`
+	}
+	returnService struct {
+		Code     string `json:"serviceCode"`
+		Register string `json:"serviceRegisterCode,omitempty"`
+	}
+	returnShipment struct {
+		From      returnAddress   `json:"shippingAddress"`
+		To        returnAddress   `json:"returnAddress"`
+		Reference returnReference `json:"customerReference"`
+	}
+	returnReference struct {
+		Reference string `json:"reference"`
+	}
+	returnAddress struct {
+		FirstName   string `json:"firstName,omitempty"`
+		LastName    string `json:"lastName,omitempty"`
+		CompanyName string `json:"companyName,omitempty"`
+		Line1       string `json:"addressLine1"`
+		Line2       string `json:"addressLine2,omitempty"`
+		Line3       string `json:"addressLine3,omitempty"`
+		City        string `json:"city"`
+		County      string `json:"county,omitempty"`
+		Postcode    string `json:"postcode"`
+		Country     string `json:"country"`
+		CountryCode string `json:"countryIsoCode"` // three letters
+	}
+	returnAnswer struct {
+		Shipment *struct {
+			TrackingNumber string `json:"trackingNumber"`
+			ItemID         string `json:"uniqueItemId"`
+		} `json:"shipment"`
+		QRCode []byte `json:"qrCode"` // base64
+		Label  []byte `json:"label"`  // base64
 	}
 )
 

@@ -33,6 +33,11 @@ func (s *standIn) printLabel(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "PostageNotApplied", "message": "Postage has not been applied to the order"}})
 		return
 	}
+	if s.Faults().Account == noPostage {
+		id, _ := strconv.Atoi(sale.ID)
+		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "BadRequest", "message": withoutPostage}})
+		return
+	}
 	if s.Faults().Account == noLabel {
 		id, _ := strconv.Atoi(sale.ID)
 		reply(w, http.StatusBadRequest, []object{{"accountOrderNumber": id, "code": "LabelGenerationFailed", "message": "The label could not be generated"}})
@@ -55,6 +60,10 @@ func (s *standIn) printLabel(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(labelOf(sale, item, query.Get("includeCN") == "true" && !s.keepsForms()))
 }
 
+// withoutPostage is what Click & Drop says about the label of an order that was only
+// imported.
+const withoutPostage = "Label generation only available for orders with postage applied status"
+
 // keepsForms reports whether customs forms are not printed with the label, as with
 // some label formats of an account.
 func (s *standIn) keepsForms() bool {
@@ -64,7 +73,7 @@ func (s *standIn) keepsForms() bool {
 
 // needsForm reports whether a sale has a customs form.
 func needsForm(sale emulator.Entry, item order) bool {
-	return len(item.Packages[0].Contents) > 0 && !inland.MatchString(sale.Service)
+	return len(item.Packages[0].Contents) > 0 && services[sale.Service].where != "inland"
 }
 
 // orderOf returns the order of a sale.
@@ -82,8 +91,10 @@ func labelOf(sale emulator.Entry, item order, withCN bool) []byte {
 	label := emulator.Page{Wide: 288, High: 432}
 	label.Text(16, 404, 16, "ROYAL MAIL  %s", sale.Service)
 	label.Text(16, 388, 8, "NOT A REAL LABEL")
-	label.Bars(16, 300, 64, sale.Number)
-	label.Text(16, 286, 10, "%s", sale.Number)
+	if services[sale.Service].isTracked {
+		label.Bars(16, 300, 64, sale.Number)
+		label.Text(16, 286, 10, "%s", sale.Number)
+	}
 	y := 256
 	for _, line := range []string{to.FullName, to.CompanyName, to.AddressLine1, to.AddressLine2, to.AddressLine3, to.City, to.Postcode, to.CountryCode} {
 		if line != "" {

@@ -116,7 +116,7 @@ func (s *standIn) openOrders() []string {
 	var open []string
 	entries := s.Ledger.Entries()
 	for _, entry := range entries {
-		if entry.Kind == "sold" && entry.Service != "" {
+		if entry.Kind == "sold" && entry.Service != "" && services[entry.Service].where != "return" && s.Faults().Account != noPostage {
 			open = append(open, entry.Number)
 		}
 	}

@@ -1,7 +1,7 @@
 package royalmail
 
 import (
-	"encoding/json"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -29,6 +29,10 @@ type (
 		Total          *float64  `json:"total"`
 		Postage        struct {
 			ServiceCode string `json:"serviceCode"`
+			Register    string `json:"serviceRegisterCode"`
+			NotifyTo    string `json:"sendNotificationsTo"`
+			ByEmail     bool   `json:"receiveEmailNotification"`
+			BySMS       bool   `json:"receiveSmsNotification"`
 		} `json:"postageDetails"`
 		Tags []struct {
 			Key   string `json:"key"`
@@ -45,6 +49,8 @@ type (
 			AddressLine1, AddressLine2, AddressLine3 string
 			City, Postcode, CountryCode              string
 		} `json:"address"`
+		Phone string `json:"phoneNumber"`
+		Email string `json:"emailAddress"`
 	}
 	parcel struct {
 		WeightInGrams int    `json:"weightInGrams"`
@@ -68,12 +74,31 @@ type problem struct {
 	message, field string
 }
 
-// inland are the services within the United Kingdom, by Royal Mail's codes; the
-// others go abroad.
-var inland = regexp.MustCompile(`^(?:T[PR][NSMLCD]|BPR[12]|SD[1-6HJK])$`)
+// register is the only one of the account's services: a service that an account has
+// once needs none.
+const register = "01"
+
+//go:embed services.tsv
+var serviceText string
+
+// A sold service is one of the account's.
+type soldService struct {
+	where     string // "inland", "abroad" or "return"
+	isTracked bool
+}
+
+// services are those of the account, by Click & Drop's codes.
+var services = func() map[string]soldService {
+	list := map[string]soldService{}
+	for line := range strings.Lines(serviceText) {
+		if columns := strings.Fields(line); !strings.HasPrefix(line, "#") {
+			list[columns[0]] = soldService{columns[1], columns[2] == "tracked"}
+		}
+	}
+	return list
+}()
 
 var (
-	abroad  = regexp.MustCompile(`^(?:O[TS][AC]|HVB|MP[79]|MTE|BXF)$`)
 	formats = []string{"undefined", "letter", "largeLetter", "smallParcel", "mediumParcel", "largeParcel", "parcel", "documents"}
 
 	postcode = regexp.MustCompile(`^[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}$`)
@@ -124,13 +149,18 @@ func (o *order) check() *problem {
 // checkService returns why the service does not take the order.
 func (o *order) checkService() *problem {
 	code := o.Postage.ServiceCode
+	sold, ok := services[code]
 	isInland := slices.Contains([]string{"GB", "IM", "JE", "GG"}, o.Recipient.Address.CountryCode)
 	switch {
 	case code == "":
 		return nil // it is only imported
-	case !inland.MatchString(code) && !abroad.MatchString(code):
-		return &problem{20, "Service code is not valid for this account", "PostageDetails.ServiceCode"}
-	case inland.MatchString(code) != isInland:
+	case !ok || sold.where == "return":
+		return &problem{20, "Service code could not be found or it's not supported", "PostageDetails.ServiceCode"}
+	case o.Postage.Register != "" && o.Postage.Register != register:
+		return &problem{24, "Service register code is not valid for the service", "PostageDetails.ServiceRegisterCode"}
+	case o.Postage.NotifyTo == "recipient" && (o.Postage.ByEmail && o.Recipient.Email == "" || o.Postage.BySMS && o.Recipient.Phone == ""):
+		return &problem{25, "The recipient cannot be notified", "PostageDetails.SendNotificationsTo"}
+	case (sold.where == "inland") != isInland:
 		return &problem{21, "Service is not available for the destination", "PostageDetails.ServiceCode"}
 	case isInland:
 		return nil
@@ -148,7 +178,10 @@ func (o *order) checkService() *problem {
 // createOrders creates one order. The real API takes many; the driver sends one.
 func (s *standIn) createOrders(w http.ResponseWriter, r *http.Request) {
 	var request orders
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Items) != 1 {
+	if !read(w, r, "Orders", &request) {
+		return
+	}
+	if len(request.Items) != 1 {
 		refuse(w, http.StatusBadRequest, "ValidationError", "The request is not valid.")
 		return
 	}
@@ -187,6 +220,8 @@ func (s *standIn) createOrders(w http.ResponseWriter, r *http.Request) {
 		case !item.Label.IncludeLabel:
 		case account == noOBA:
 			created["labelErrors"] = []object{{"code": "Forbidden", "message": "Feature available for OBA accounts only"}}
+		case account == noPostage:
+			created["labelErrors"] = []object{{"code": "BadRequest", "message": withoutPostage}}
 		case account == lateLabel || account == noLabel:
 			created["labelErrors"] = []object{{"code": "LabelGenerationFailed", "message": "The label could not be generated"}}
 		default:
@@ -232,7 +267,7 @@ func (s *standIn) describe(sale emulator.Entry) object {
 		"createdOn":       sale.At.Format(time.RFC3339),
 		"orderDate":       sale.At.Format(time.RFC3339),
 	}
-	if sale.Service != "" && s.Faults().Account != noOBA {
+	if account := s.Faults().Account; services[sale.Service].isTracked && account != noOBA && account != noPostage {
 		shown["trackingNumber"] = sale.Number
 		shown["packages"] = []object{{"packageNumber": 1, "trackingNumber": sale.Number}}
 	}
@@ -252,7 +287,7 @@ func (s *standIn) listOrders(w http.ResponseWriter, r *http.Request) {
 	entries := s.Ledger.Entries()
 	slices.Reverse(entries)
 	for _, entry := range entries {
-		if _, voided, _ := s.Ledger.Sold(entry.ID); entry.Kind == "sold" && !voided && len(list) < size {
+		if _, voided, _ := s.Ledger.Sold(entry.ID); entry.Kind == "sold" && !voided && len(list) < size && services[entry.Service].where != "return" {
 			list = append(list, s.describe(entry))
 		}
 	}
@@ -266,7 +301,11 @@ func (s *standIn) ordersOf(path string) []emulator.Entry {
 	var list []emulator.Entry
 	for name := range strings.SplitSeq(path, ";") {
 		if reference, isReference := strings.CutPrefix(name, `"`); isReference {
-			list = append(list, s.Find(strings.TrimSuffix(reference, `"`))...)
+			for _, sale := range s.Find(strings.TrimSuffix(reference, `"`)) {
+				if services[sale.Service].where != "return" {
+					list = append(list, sale)
+				}
+			}
 			continue
 		}
 		if sale, voided, ok := s.Ledger.Sold(name); ok && !voided && sale.ID == name {

@@ -13,7 +13,8 @@
 // look), "failed_manifest" (a manifest fails after it got its number, and a retry
 // closes it), "broken_manifest" (the retry fails too) and "declined_retry" (the
 // retry is declined). The orders of a failed manifest stay on it. With
-// "absent_rows", orders that are not there are answered with 200 and a list of
+// "no_postage", orders are only imported, as in an account that
+// does not apply postage to them. With "absent_rows", orders that are not there are answered with 200 and a list of
 // errors instead of 404. With "customs_apart", the customs form is not printed with
 // the label, and with "no_customs_form" never.
 package royalmail
@@ -39,6 +40,7 @@ const (
 	noOBA        = "no_oba"
 	lateLabel    = "late_label"
 	noLabel      = "no_label"
+	noPostage    = "no_postage"
 	absentRows   = "absent_rows"
 	customsApart = "customs_apart"
 	noCustoms    = "no_customs_form"
@@ -69,6 +71,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.route("GET "+orders+"/{ids}", s.showOrders)
 	s.route("DELETE "+orders+"/{ids}", s.deleteOrders)
 	s.route("GET "+orders+"/{ids}/label", s.printLabel)
+	s.route("POST /api/v1/returns", s.createReturn)
+	s.route("GET /api/v1/returns/services", s.listReturnServices)
 	s.route("POST "+manifests, s.closeManifest)
 	s.route("GET "+manifests+"/{number}", s.showManifest)
 	s.route("POST "+manifests+"/retry/{number}", s.retryManifest)

@@ -14,7 +14,7 @@ import (
 
 const order = `{"items":[{"orderReference":"REF-1","recipient":{"address":{"fullName":"Ann Lee","addressLine1":"2 High St","city":"Leeds",
 	"postcode":"LS1 4AP","countryCode":"GB"}},"packages":[{"weightInGrams":800,"packageFormatIdentifier":"smallParcel"}],
-	"orderDate":"2026-11-16T09:00:00Z","subtotal":20,"shippingCostCharged":4,"total":24,"postageDetails":{"serviceCode":"TPS"},
+	"orderDate":"2026-11-16T09:00:00Z","subtotal":20,"shippingCostCharged":4,"total":24,"postageDetails":{"serviceCode":"TPS48"},
 	"label":{"includeLabelInResponse":true,"includeCN":false,"includeReturnsLabel":false}}]}`
 
 // send sends a request with the key, and returns the status and the body.
