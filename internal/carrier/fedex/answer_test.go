@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
@@ -161,8 +162,21 @@ func TestVoidIsDoneOnceAndSafeTwice(t *testing.T) {
 	if _, err := c.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"}); ship.KindOf(err) != ship.Invalid {
 		t.Errorf("a number that was never sold: %v, want invalid", err)
 	}
+	for code, want := range map[string]ship.Kind{
+		"SHIPMENT.CANCELEDWITHOUTPICKUP.SUCCESS":    "",
+		"CANCELSHIPMENT.TRACKINGNUMBER.DELETED":     "",
+		"MASTERTRACKINGID.TRACKINGNUMBER.CANCELLED": "",
+		"SHIPMENT.CANCELEDWITHOUTPICKUP.FAILURE":    ship.Invalid,
+		"TRACKINGIDS.TRACKINGNUMBER.CLOSED":         ship.Invalid,
+	} {
+		refused := canned{400, `{"errors":[{"code":"` + code + `","message":"no words to go by"}]}`}
+		if _, err := open(t, credentials(), refused).Void(t.Context(), ship.Purchase{CarrierRef: "1"}); ship.KindOf(err) != want {
+			t.Errorf("%s: %v, want %q", code, err, want)
+		}
+	}
 	for body, want := range map[string]ship.Kind{
 		`{"output":{"cancelledShipment":false,"message":"tendered"}}`:                                 ship.Invalid,
+		`{"output":{"cancelledShipment":false,"message":"Already tendered, cannot be cancelled"}}`:    ship.Invalid,
 		`{"output":{"cancelledShipment":false,"message":"Shipment has already been deleted"}}`:        "",
 		`{"output":{"cancelledShipment":true,"successMessage":"Success"}}`:                            "",
 		`{"output":{"alerts":[{"code":"VIRTUAL.RESPONSE","message":"This is a Virtual Response."}]}}`: ship.Uncertain,
@@ -190,6 +204,9 @@ func TestOnlyFedExItselfCanSayThatNothingWasBought(t *testing.T) {
 		"something else is missing":  {404, `{"errors":[{"code":"RESOURCE.NOTFOUND","message":"no"}]}`, ship.Unavailable},
 		"a gateway's page":           {404, `<html>Not Found</html>`, ship.Unavailable},
 		"another error":              {200, result(`"error":{"code":"TRACKING.DATA.UNAVAILABLE","message":"later"}`), ship.Unavailable},
+		"data that is unavailable":   {200, result(`"error":{"code":"TRACKING.DATA.NOTFOUND","message":"Tracking data unavailable"}`), ship.Unavailable},
+		"several of the kind":        {200, result(`"error":{"code":"TRACKING.DATA.NOTUNIQUE","message":"no"}`), ship.Unavailable},
+		"a refused window":           {400, `{"errors":[{"code":"TRACKING.SHIPDATEEND.FUTURE","message":"no"}]}`, ship.Invalid},
 		"nothing":                    {200, `{"output":{"completeTrackResults":[]}}`, ship.Unavailable},
 		"cancelled":                  {200, result(number + `,"latestStatusDetail":{"code":"CA"}`), ship.NotFound},
 		"somebody else's":            {200, result(number + `,"additionalTrackingInfo":{"packageIdentifiers":[{"type":"CUSTOMER_REFERENCE","values":["G177832"]}]}`), ship.NotFound},
@@ -206,6 +223,58 @@ func TestOnlyFedExItselfCanSayThatNothingWasBought(t *testing.T) {
 		if err == nil && (p.CarrierRef != "794791341818" || p.TrackingNumber != p.CarrierRef) {
 			t.Errorf("%s: found %+v", name, p)
 		}
+	}
+}
+
+// TestPurchasesAreFoundUnderEitherNameOfTheirReference: FedEx's tracking has two
+// names for the reference of a purchase, and nothing says which one it uses.
+func TestPurchasesAreFoundUnderEitherNameOfTheirReference(t *testing.T) {
+	for _, kind := range []string{"", "CUSTOMER_REFERENCE", "SHIPPER_REFERENCE"} {
+		via := carriertest.Server(t, newServer(t))
+		settings(t, via, `{"referenceType":"`+kind+`"}`)
+		c := open(t, credentials(), via)
+		bought, err := c.Buy(t.Context(), buyOrder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := c.Find(t.Context(), buyOrder()); err != nil || found.TrackingNumber != bought.TrackingNumber {
+			t.Errorf("known as %q: found %+v, %v", kind, found, err)
+		}
+	}
+}
+
+// TestAbsenceIsNotBelievedBeforeTheShipDate: FedEx refuses a window that ends in
+// the future, and does not say what a search without one covers.
+func TestAbsenceIsNotBelievedBeforeTheShipDate(t *testing.T) {
+	c := open(t, credentials(), carriertest.Server(t, newServer(t)))
+	later := buyOrder()
+	later.Order.ShipDate = ship.DateOf(time.Now().AddDate(0, 0, 5))
+	if _, err := c.Find(t.Context(), later); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("not bought, sent in five days: %v, want unavailable", err)
+	}
+	bought, err := c.Buy(t.Context(), later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := c.Find(t.Context(), later); err != nil || found.TrackingNumber != bought.TrackingNumber {
+		t.Errorf("bought, sent in five days: %+v, %v", found, err)
+	}
+}
+
+// settings changes how the emulator behaves.
+func settings(t testing.TB, via carrier.Doer, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, fedex.Spec.TestURL+"/_emulator/settings", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := via.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("settings %s: status %d", body, resp.StatusCode)
 	}
 }
 

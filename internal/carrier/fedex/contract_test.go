@@ -248,7 +248,7 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		}
 		_, down := c.Find(t.Context(), buyOrder())
 		for want, errs := range map[ship.Kind][]error{
-			ship.NotFound: {notFound, unproven, unclosed}, "": {unbooked}, ship.Invalid: {refused, unquoted, unsold, tooLate, undatable, unplaced}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
+			ship.NotFound: {notFound, unproven, unclosed}, ship.Invalid: {unbooked, refused, unquoted, unsold, tooLate, undatable, unplaced}, ship.Forbidden: {forbidden, unlet, expired}, ship.Uncertain: {lost}, ship.Unavailable: {down},
 		} {
 			for _, err := range errs {
 				if ship.KindOf(err) != want {

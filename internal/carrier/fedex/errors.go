@@ -231,7 +231,7 @@ func withRetryAfter(err error, now time.Time) error {
 		return err
 	}
 
-	until := now.Truncate(window).Add(window)
+	until := now.Truncate(quotaWindow).Add(quotaWindow)
 	text := strings.ToLower(limited.Refusal.Code + limited.Refusal.Message)
 	if strings.Contains(text, "daily") || strings.Contains(text, "quota") {
 		until = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -242,5 +242,5 @@ func withRetryAfter(err error, now time.Time) error {
 	return &waiting
 }
 
-// window is the period in which FedEx counts calls.
-const window = 10 * time.Second
+// quotaWindow is the period in which FedEx counts calls.
+const quotaWindow = 10 * time.Second

@@ -20,14 +20,55 @@ const findPath = "/track/v1/referencenumbers"
 // cancelled is the status of a shipment that was voided.
 const cancelled = "CA"
 
+// referenceTypes are the names under which FedEx's tracking may know the reference
+// of a purchase, the likelier one first. A purchase calls it CUSTOMER_REFERENCE.
+// Tracking lists both, and FedEx's own recorded answers call the same reference
+// SHIPPER_REFERENCE.
+//
+// fact: search-reference-type
+var referenceTypes = []string{ourReference, shipperReference}
+
+// shipperReference is tracking's other name for the reference of a purchase.
+const shipperReference = "SHIPPER_REFERENCE"
+
 // Find returns the shipment that carries our reference, without its label and
 // its price, which FedEx does not give again. A cancelled shipment counts as
 // not bought: nobody can send it.
+//
+// The purchase is absent only if FedEx knows it under neither name. If one of
+// the searches fails, nothing is known.
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	dates := searchWindow(&request, time.Now())
+	var absent error
+	for _, kind := range referenceTypes {
+		purchase, err := d.findAs(ctx, kind, dates, &request)
+		if ship.KindOf(err) != ship.NotFound {
+			return purchase, err
+		}
+		absent = err
+	}
+
+	// FedEx does not say whether a search without dates covers the days to come,
+	// and its list of errors has one for a search without dates.
+	if dates == (window{}) {
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx does not show a shipment of %s by its reference before that day", request.Order.ShipDate)
+	}
+	return ship.Sale{}, absent
+}
+
+// findAs looks the purchase up under one of the names of its reference.
+func (d *driver) findAs(ctx context.Context, kind string, dates window, request *carrier.BuyOrder) (ship.Sale, error) {
 	call := carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + findPath,
-		Body:   d.findRequest(&request, time.Now()),
+		Body: findRequest{References: referenceSearch{
+			Type:          kind,
+			Value:         request.Reference,
+			AccountNumber: d.account,
+			DateBegin:     dates.begin,
+			DateEnd:       dates.end,
+			DateEndDate:   dates.end,
+		}},
 	}
 	var answer findAnswer
 	if err := d.call(ctx, d.track, call, &answer); err != nil {
@@ -53,14 +94,14 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		}
 	}
 	if len(hits) > 0 {
-		return foundSale(hits, &request)
+		return foundSale(hits, request)
 	}
 
 	// A purchase that is not found is bought again. Only FedEx's own word that
 	// the reference is unknown counts as such; any other fault, and an answer
 	// with nothing at all, proves nothing.
 	for _, fault := range faults {
-		if !isAbsent(fault.Code) {
+		if !isUnknownReference(fault.Code) {
 			return ship.Sale{}, &ship.Error{
 				Kind:    ship.Unavailable,
 				Message: "FedEx could not look up the purchase",
@@ -75,65 +116,96 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 	return ship.Sale{}, ship.Errorf(ship.NotFound, "FedEx has no such shipment")
 }
 
-func (d *driver) findRequest(request *carrier.BuyOrder, now time.Time) findRequest {
-	begin, end := shipWindow(request, now)
-	return findRequest{References: referenceSearch{
-		Type:          ourReference,
-		Value:         request.Reference,
-		AccountNumber: d.account,
-		DateBegin:     begin,
-		DateEnd:       end,
-		DateEndDate:   end,
-	}}
-}
+// A window is the ship dates that a search covers; empty for a search without
+// dates.
+type window struct{ begin, end string }
 
-// shipWindow returns the days on which the parcel may be sent, with a day added
-// on each side. FedEx moves a day that has passed to the day of the purchase,
-// and counts in the sender's zone.
-func shipWindow(request *carrier.BuyOrder, now time.Time) (begin, end string) {
-	const day = 24 * time.Hour
+// longestWindow is how many days a window may span. FedEx refuses a longer one
+// (TRACKING.SHIPDATERANGE.ERROR).
+//
+// fact: search-window-length
+const longestWindow = 30
 
-	first := now.Add(-2 * day)
+// searchWindow returns the days on which the parcel may have been sent, with one
+// more before them: FedEx moves a day that has passed to the day of the purchase.
+//
+// The window ends today, where the sender is: FedEx refuses one that ends in the
+// future (TRACKING.SHIPDATEEND.FUTURE). A parcel that is sent on a later day is
+// searched for without dates.
+//
+// fact: search-window-end
+func searchWindow(request *carrier.BuyOrder, now time.Time) window {
+	zone := carrierkit.PlaceOf(request.Order.Origin).ClosestZone()
+	today := dayIn(now, zone)
+
+	first := today.AddDate(0, 0, -2)
 	switch {
 	case request.Order.ShipDate != "":
 		first = request.Order.ShipDate.Time()
 	case request.Shipment != "":
-		first = request.Shipment.Raw().Time()
+		first = dayIn(request.Shipment.Raw().Time(), zone)
 	}
-
-	last := now
-	if first.After(last) {
-		last = first
+	if first.After(today) {
+		return window{}
 	}
-	return string(ship.DateOf(first.Add(-day))), string(ship.DateOf(last.Add(day)))
+	return windowBetween(first.AddDate(0, 0, -1), today)
 }
 
-// isAbsent reports whether a code means that the reference is unknown. The
-// general NOT.FOUND.ERROR is about the path, not about the reference.
-func isAbsent(code string) bool {
-	return strings.HasPrefix(code, "TRACKING.") && strings.HasSuffix(code, "NOTFOUND")
+// windowBetween returns the window from the first day to the last, without the
+// earliest days if it would be too long.
+func windowBetween(first, last time.Time) window {
+	if earliest := last.AddDate(0, 0, 1-longestWindow); first.Before(earliest) {
+		first = earliest
+	}
+	return window{begin: first.Format(time.DateOnly), end: last.Format(time.DateOnly)}
 }
+
+// dayIn returns the calendar day of a moment in a zone, as its start in UTC.
+func dayIn(at time.Time, zone *time.Location) time.Time {
+	year, month, day := at.In(zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// The codes of FedEx's list that say that a number or reference is unknown. The
+// general NOT.FOUND.ERROR is about the path, and TRACKING.DATA.NOTUNIQUE means that
+// there are several.
+//
+// fact: code-unknown-number
+const (
+	unknownReference = "TRACKING.REFERENCENUMBER.NOTFOUND"
+	unknownNumber    = "TRACKING.TRACKINGNUMBER.NOTFOUND"
+	noData           = "TRACKING.DATA.NOTFOUND"
+)
+
+// isUnknownReference reports whether a code means that FedEx has no parcel with
+// the reference. "Tracking data unavailable" is not among them: it may be about
+// FedEx, and a purchase that counts as absent is bought again.
+func isUnknownReference(code string) bool { return code == unknownReference || code == unknownNumber }
+
+// isAbsent reports whether a code means that FedEx has nothing to show about a
+// parcel yet.
+func isAbsent(code string) bool { return isUnknownReference(code) || code == noData }
 
 // lookupError gives a refusal the kind that it has for a look-up. A purchase is
 // bought again once it is not found, so a bare 404 of a gateway is not taken
 // for an answer.
 func lookupError(err error) error {
 	refused, ok := errors.AsType[*ship.Error](err)
-	switch {
-	case !ok:
+	if !ok {
 		return err
-
-	case (refused.Kind == ship.NotFound || refused.Kind == ship.Invalid) && isAbsent(refused.Refusal.Code):
-		absent := *refused
-		absent.Kind = ship.NotFound
-		return &absent
-
-	case refused.Kind == ship.NotFound, refused.Refusal.Code == requestMismatch:
-		unavailable := *refused
-		unavailable.Kind = ship.Unavailable
-		return &unavailable
 	}
-	return err
+
+	meant := *refused
+	switch {
+	case (refused.Kind == ship.NotFound || refused.Kind == ship.Invalid) && isUnknownReference(refused.Refusal.Code):
+		meant.Kind = ship.NotFound
+	case refused.Kind == ship.NotFound, refused.Refusal.Code == requestMismatch:
+		meant.Kind = ship.Unavailable
+	case refused.Kind == ship.Invalid:
+		meant.Fields = nil // they are those of an order
+		meant.Message = "FedEx declined to look up the purchase"
+	}
+	return &meant
 }
 
 // hasReference reports whether a result is of our reference. FedEx may leave
@@ -142,7 +214,7 @@ func lookupError(err error) error {
 func (r *trackResult) hasReference(reference string) bool {
 	namesReference := false
 	for _, id := range r.Additional.Identifiers {
-		if id.Type != ourReference && id.Type != "SHIPPER_REFERENCE" {
+		if !slices.Contains(referenceTypes, id.Type) {
 			continue
 		}
 		namesReference = true

@@ -147,19 +147,51 @@ func TestTooManyCallsWaitForTheWindow(t *testing.T) {
 	}
 }
 
-func TestLookUpCoversEveryDayThatFedExMayHaveTaken(t *testing.T) {
-	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+// TestLookUpCoversEveryDayUntilTodayAtTheSender: FedEx refuses a window that ends
+// in the future or spans more than 30 days, and one that leaves a day out hides a
+// purchase, which is then bought again.
+func TestLookUpCoversEveryDayUntilTodayAtTheSender(t *testing.T) {
+	now := time.Date(2026, 11, 16, 23, 0, 0, 0, time.UTC)
+	from := func(country, state string) ship.Order {
+		return ship.Order{Origin: ship.Address{Country: country, State: state}}
+	}
+	sentOn := func(order ship.Order, day ship.Date) ship.Order {
+		order.ShipDate = day
+		return order
+	}
+	late := ship.NewShipmentID(0, now.AddDate(0, 0, -5))
 	for name, c := range map[string]struct {
-		b          carrier.BuyOrder
-		begin, end string
+		b    carrier.BuyOrder
+		want window
 	}{
-		"nothing known":   {carrier.BuyOrder{}, "2026-11-13", "2026-11-17"},
-		"shipment's time": {carrier.BuyOrder{Shipment: ship.NewShipmentID(0, now.AddDate(0, 0, -5))}, "2026-11-10", "2026-11-17"},
-		"a later day":     {carrier.BuyOrder{Order: ship.Order{ShipDate: "2026-11-20"}}, "2026-11-19", "2026-11-21"},
-		"a day gone by":   {carrier.BuyOrder{Order: ship.Order{ShipDate: "2026-11-14"}}, "2026-11-13", "2026-11-17"},
+		"nothing known":                  {carrier.BuyOrder{Order: from("US", "CA")}, window{"2026-11-13", "2026-11-16"}},
+		"the shipment's time":            {carrier.BuyOrder{Order: from("US", "CA"), Shipment: late}, window{"2026-11-10", "2026-11-16"}},
+		"already tomorrow in Tokyo":      {carrier.BuyOrder{Order: from("JP", ""), Shipment: late}, window{"2026-11-11", "2026-11-17"}},
+		"sent today in Tokyo":            {carrier.BuyOrder{Order: sentOn(from("JP", ""), "2026-11-17")}, window{"2026-11-16", "2026-11-17"}},
+		"the same day, later in the USA": {carrier.BuyOrder{Order: sentOn(from("US", "CA"), "2026-11-17")}, window{}},
+		"a day gone by":                  {carrier.BuyOrder{Order: sentOn(from("DE", ""), "2026-11-14")}, window{"2026-11-13", "2026-11-17"}},
+		"a day long gone by":             {carrier.BuyOrder{Order: sentOn(from("DE", ""), "2026-08-01")}, window{"2026-10-19", "2026-11-17"}},
 	} {
-		if begin, end := shipWindow(&c.b, now); begin != c.begin || end != c.end {
-			t.Errorf("%s: %s to %s, want %s to %s", name, begin, end, c.begin, c.end)
+		if got := searchWindow(&c.b, now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestProofsAreAskedForOnDaysThatHaveBegunEverywhere(t *testing.T) {
+	bought := time.Date(2026, 11, 1, 20, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		bought, now time.Time
+		want        window
+	}{
+		"not known":          {time.Time{}, bought, window{}},
+		"on the same day":    {bought, bought.Add(3 * time.Hour), window{}},
+		"the next evening":   {bought, bought.Add(27 * time.Hour), window{"2026-10-30", "2026-11-02"}},
+		"a quarter later":    {bought, bought.AddDate(0, 3, 0), window{"2026-10-30", "2026-11-15"}},
+		"a purchase to come": {bought, bought.AddDate(0, -1, 0), window{}},
+	} {
+		if got := proofWindow(c.bought, c.now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func explainPickup(err error) error {
 	switch {
 	case isForbidden(err):
 		refused.Message = "FedEx does not allow this project to book pickups; add the Pickup Request API to it in the developer portal"
-	case refused.Kind == ship.Invalid && isTooLate(refused.Refusal):
+	case refused.Kind == ship.Invalid && slices.Contains(tooLateCodes, refused.Refusal.Code):
 		return carrier.TooLate(refused.Refusal, ship.TimeWindow{})
 	case refused.Kind == ship.Invalid:
 		refused.Fields = nil // they are those of an order
@@ -262,19 +262,22 @@ func explainPickup(err error) error {
 	return &refused
 }
 
-// isTooLate recognizes a refusal because of the day or the hour. FedEx publishes
-// the code of a day that has passed, and not those of its cut-off times; their
-// texts are such as "Ready Time after Cutoff Time".
-func isTooLate(refusal ship.Refusal) bool {
-	if refusal.Code == "PICKUP.REQUESTED.PREVIOUS.DAY" {
-		return true
-	}
-	text := strings.NewReplacer(" ", "", ".", "", "-", "", "_", "").Replace(strings.ToUpper(refusal.Code + refusal.Message))
-	return strings.Contains(text, "CUTOFF") || strings.Contains(text, "ACCESSTIME")
+// tooLateCodes are the refusals of FedEx's list which mean that no driver can come
+// in the window: its day is over, it is too short, or it closes too early.
+//
+// fact: code-pickup-too-late
+var tooLateCodes = []string{
+	"PICKUP.REQUESTED.PREVIOUS.DAY",
+	"FDSDMINIMUM.HOUR.REQUIRED",
+	"READY.TIME.INVALID",
+	"LATEST.TIME.INVALID",
+	"PACKAGE.ACCESS.NEEDED",
+	"UNABLE.TO.PICKUP",
 }
 
-// CancelPickup cancels a pickup until its driver is on the way. One that FedEx
-// does not know any more is cancelled: nobody comes.
+// CancelPickup cancels a pickup until its driver is on the way. One that is
+// cancelled already stays so. FedEx's NOT.FOUND.ERROR proves nothing: it is the
+// answer to a wrong path or a wrong detail too, and the driver may still come.
 func (d *driver) CancelPickup(ctx context.Context, _ carrier.PickupRequest, booking ship.PickupBooking) error {
 	var details pickupDetails
 	if err := json.Unmarshal([]byte(booking.Details), &details); err != nil {
@@ -315,10 +318,14 @@ func explainCancelledPickup(err error) error {
 	switch {
 	case isForbidden(err):
 		refused.Message = "FedEx does not allow this project to cancel pickups; add the Pickup Request API to it in the developer portal"
+	case refused.Kind == ship.Invalid && refused.Refusal.Code == cancelledBefore:
+		return nil
+	case refused.Refusal.Code == notFound, refused.Refusal.Code == noDispatch:
+		refused.Kind = ship.Invalid
+		refused.Fields = nil
+		refused.Message = "FedEx did not find the pickup, so its driver may still come: call FedEx to make sure"
 	case refused.Kind != ship.Invalid:
 		return err
-	case refused.Refusal.Code == notFound || isAlreadyCancelled(refused.Refusal):
-		return nil
 	case errors.Is(err, carrierkit.Status(http.StatusNotFound)):
 		// FedEx would have said what it did not find: this is a proxy.
 		refused.Kind = ship.Unavailable
@@ -330,5 +337,16 @@ func explainCancelledPickup(err error) error {
 	return &refused
 }
 
-// notFound is FedEx's code for something that it does not have.
-const notFound = "NOT.FOUND.ERROR"
+// FedEx's codes about a pickup that is to be cancelled. Others say that it is too
+// late: PICKUPCONFIRMATION.CODE.ALREADYEXIST ("Pickup already made, cannot cancel or
+// update"), PICKUP.CANCELLATION.NOTALLOWED and PICKUP.NUMBER.EXPIRED.
+//
+// fact: code-pickup-cancelled
+const (
+	cancelledBefore = "DUPLICATE.REQUEST.CANCEL"
+	noDispatch      = "NO.DISPATCH.FOUND"
+
+	// notFound is the code of something that FedEx does not have, which may be
+	// the path of the request.
+	notFound = "NOT.FOUND.ERROR"
+)

@@ -135,8 +135,9 @@ func TestRefusedPickupsAreExplained(t *testing.T) {
 		words  string
 	}{
 		"a day that has passed":      {400, refusal("PICKUP.REQUESTED.PREVIOUS.DAY", "Cannot schedule a pickup requested for a previous day."), ship.Invalid, "pickup_too_late", ""},
-		"after the cut-off":          {400, refusal("PICKUP.ERROR", "READY TIME AFTER CUTOFF TIME"), ship.Invalid, "pickup_too_late", ""},
-		"a window that is too short": {400, refusal("ACCESS.TIME.INVALID", "x"), ship.Invalid, "pickup_too_late", ""},
+		"a window that is too short": {400, refusal("FDSDMINIMUM.HOUR.REQUIRED", "x"), ship.Invalid, "pickup_too_late", ""},
+		"after the cut-off":          {400, refusal("UNABLE.TO.PICKUP", "Unable To Pickup before Close time."), ship.Invalid, "pickup_too_late", ""},
+		"too far ahead":              {400, refusal("PICKUPDATE.TOO.FAR", "Pickup Date too far in future."), ship.Invalid, "", "FedEx declined to book the pickup"},
 		"another reason":             {400, refusal("ORIGIN.POSTALCODE.INVALID", "no"), ship.Invalid, "", "FedEx declined to book the pickup"},
 		"no permission":              {403, refusal("FORBIDDEN.ERROR", "no"), ship.Forbidden, "", "Pickup Request API"},
 		"not recorded":               {400, refusal("REQUEST.MISMATCH", "no"), ship.Unsupported, "not_testable", ""},
@@ -157,8 +158,11 @@ func TestRefusedPickupsAreExplained(t *testing.T) {
 		kind    ship.Kind
 	}{
 		"cancelled":              {details, 200, `{"output":{"pickupConfirmationCode":"COSA3001","cancelConfirmationMessage":"Success"}}`, ""},
-		"not known":              {details, 404, refusal("NOT.FOUND.ERROR", "no longer available"), ""},
-		"cancelled before":       {details, 400, refusal("PICKUP.CANCELLED", "Pickup was already cancelled"), ""},
+		"not known":              {details, 404, refusal("NOT.FOUND.ERROR", "no longer available"), ship.Invalid},
+		"cancelled before":       {details, 400, refusal("DUPLICATE.REQUEST.CANCEL", "Duplicate cancel request"), ""},
+		"picked up already":      {details, 400, refusal("PICKUPCONFIRMATION.CODE.ALREADYEXIST", "Pickup already made, cannot cancel or update."), ship.Invalid},
+		"over already":           {details, 400, refusal("PICKUP.CANCELLATION.NOTALLOWED", "Pickup cancellation requested for an already completed/past date pickup is not allowed."), ship.Invalid},
+		"no driver":              {details, 400, refusal("NO.DISPATCH.FOUND", "No Dispatch found for this account."), ship.Invalid},
 		"a proxy":                {details, 404, "<html>Not Found</html>", ship.Unavailable},
 		"too late":               {details, 400, refusal("PICKUP.NUMBER.EXPIRED", "PREVIOUS DAY PICKUP, CANNOT CANCEL OR UPDATE"), ship.Invalid},
 		"not confirmed":          {details, 200, `{"output":{}}`, ship.Uncertain},

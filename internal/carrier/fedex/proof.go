@@ -52,12 +52,9 @@ func (d *driver) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.D
 		Number:        proofNumber{purchase.TrackingNumber},
 		AccountNumber: d.account,
 	}
-	if bought := purchase.BoughtAt; !bought.IsZero() {
-		// FedEx reuses its numbers, so the days are named on which the parcel may
-		// have been sent.
-		const day = 24 * time.Hour
-		subject.DateBegin = string(ship.DateOf(bought.Add(-2 * day)))
-		subject.DateEnd = string(ship.DateOf(bought.Add(30 * day)))
+	if dates := proofWindow(purchase.BoughtAt, time.Now()); dates != (window{}) {
+		subject.DateBegin = dates.begin
+		subject.DateEnd = dates.end
 	}
 
 	var answer proofAnswer
@@ -73,6 +70,29 @@ func (d *driver) FetchProof(ctx context.Context, purchase ship.Purchase) (ship.D
 		return ship.Document{}, explainProof(err)
 	}
 	return answer.document()
+}
+
+// furthestShipDate is how many days after a purchase its parcel may be sent, with
+// some to spare: FedEx takes ship dates up to ten days ahead.
+const furthestShipDate = 14
+
+// proofWindow returns the days on which the parcel may have been sent, since FedEx
+// reuses its numbers. The window must neither end in the future nor be too long
+// (see searchWindow). The zone of the sender is not known here, so it ends on the
+// last day that has begun everywhere; a parcel that was bought only then is asked
+// for without dates.
+func proofWindow(bought, now time.Time) window {
+	const westernmost = -12 * time.Hour
+
+	last := dayIn(now.Add(westernmost), time.UTC)
+	day := dayIn(bought, time.UTC)
+	if bought.IsZero() || !last.After(day) {
+		return window{}
+	}
+	if latest := day.AddDate(0, 0, furthestShipDate); last.After(latest) {
+		last = latest
+	}
+	return windowBetween(day.AddDate(0, 0, -2), last)
 }
 
 // document returns the proof of an answer.
@@ -94,19 +114,29 @@ func (a *proofAnswer) document() (ship.Document, error) {
 		}
 	}
 	for _, said := range a.Output.Alerts {
-		if isAbsent(said.Code) {
+		if isAbsent(said.Code) || said.Code == proofUnavailable {
 			return ship.Document{}, noProof(ship.Refusal{Code: said.Code, Message: said.Message})
 		}
 	}
 	return ship.Document{}, ship.Errorf(ship.Unavailable, "FedEx sent no proof of delivery")
 }
 
-// noProof is the error of a parcel that is not delivered, or that FedEx does not
-// know.
+// proofUnavailable is FedEx's code for a proof that does not exist yet: it may
+// take up to five days after the delivery.
+//
+// fact: code-proof-unavailable
+const proofUnavailable = "TRACKINGDOCUMENT.DOCUMENT.UNAVAILABLE"
+
+// noProof is the error of a parcel that is not delivered, that FedEx does not
+// know, or whose proof is not ready.
 func noProof(refusal ship.Refusal) error {
+	message := "FedEx has no proof of delivery for this parcel"
+	if refusal.Code == proofUnavailable {
+		message = "FedEx has no proof of delivery for this parcel yet: it may take up to five days after the delivery"
+	}
 	return &ship.Error{
 		Kind:    ship.NotFound,
-		Message: "FedEx has no proof of delivery for this parcel",
+		Message: message,
 		Refusal: refusal,
 	}
 }
@@ -119,7 +149,7 @@ func explainProof(err error) error {
 	}
 	refused := *failed
 	switch {
-	case (refused.Kind == ship.Invalid || refused.Kind == ship.NotFound) && isAbsent(refused.Refusal.Code):
+	case (refused.Kind == ship.Invalid || refused.Kind == ship.NotFound) && (isAbsent(refused.Refusal.Code) || refused.Refusal.Code == proofUnavailable):
 		return noProof(refused.Refusal)
 	case isForbidden(err):
 		refused.Message = "FedEx does not allow this project to fetch proofs of delivery; add the Track API to it in the developer portal"

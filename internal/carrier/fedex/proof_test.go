@@ -21,7 +21,7 @@ func TestProofsAreWrittenAsTheGoldenFiles(t *testing.T) {
 	wire.bodies = nil
 
 	// A parcel that was sold on another day has the same number.
-	sent := ship.Purchase{TrackingNumber: bought.TrackingNumber, BoughtAt: time.Date(2099, 11, 17, 12, 0, 0, 0, time.UTC)}
+	sent := ship.Purchase{TrackingNumber: bought.TrackingNumber, BoughtAt: time.Date(2026, 3, 17, 12, 0, 0, 0, time.UTC)}
 	if _, err := c.FetchProof(t.Context(), sent); ship.KindOf(err) != ship.NotFound {
 		t.Errorf("the proof of another day: %v, want not found", err)
 	}
@@ -52,16 +52,18 @@ func TestProofsOfParcelsOnTheirWayAreNotFound(t *testing.T) {
 		body   string
 		kind   ship.Kind
 	}{
-		"as it is documented": {200, `{"output":{"documentFormat":"PNG","document":["iVBORw0KGgo="]}}`, ""},
-		"as it was recorded":  {200, `{"output":{"documents":["JVBERi0="]}}`, ""},
-		"an unknown number":   {400, `{"errors":[{"code":"TRACKING.TRACKINGNUMBER.NOTFOUND","message":"no"}]}`, ship.NotFound},
-		"no data":             {200, `{"output":{"alerts":[{"code":"TRACKING.DATA.NOTFOUND","message":"no"}]}}`, ship.NotFound},
-		"another alert":       {200, `{"output":{"alerts":[{"code":"TRACKING.DATA.DELAYED","message":"no"}]}}`, ship.Unavailable},
-		"an empty document":   {200, `{"output":{"documents":[""]}}`, ship.Unavailable},
-		"a recorded answer":   {200, `{"output":{"alerts":[{"code":"VIRTUAL.RESPONSE"}],"documents":["JVBERi0="]}}`, ship.Unsupported},
-		"a missing path":      {404, `{"errors":[{"code":"NOT.FOUND.ERROR","message":"no"}]}`, ship.Unavailable},
-		"no permission":       {403, `{"errors":[{"code":"FORBIDDEN.ERROR","message":"no"}]}`, ship.Forbidden},
-		"another reason":      {400, `{"errors":[{"code":"TRACKING.CARRIER.INVALID","message":"no"}]}`, ship.Invalid},
+		"as it is documented":  {200, `{"output":{"documentFormat":"PNG","document":["iVBORw0KGgo="]}}`, ""},
+		"as it was recorded":   {200, `{"output":{"documents":["JVBERi0="]}}`, ""},
+		"an unknown number":    {400, `{"errors":[{"code":"TRACKING.TRACKINGNUMBER.NOTFOUND","message":"no"}]}`, ship.NotFound},
+		"no data":              {200, `{"output":{"alerts":[{"code":"TRACKING.DATA.NOTFOUND","message":"no"}]}}`, ship.NotFound},
+		"another alert":        {200, `{"output":{"alerts":[{"code":"TRACKING.DATA.DELAYED","message":"no"}]}}`, ship.Unavailable},
+		"not yet":              {400, `{"errors":[{"code":"TRACKINGDOCUMENT.DOCUMENT.UNAVAILABLE","message":"no"}]}`, ship.NotFound},
+		"not yet, in an alert": {200, `{"output":{"alerts":[{"code":"TRACKINGDOCUMENT.DOCUMENT.UNAVAILABLE","message":"no"}]}}`, ship.NotFound},
+		"an empty document":    {200, `{"output":{"documents":[""]}}`, ship.Unavailable},
+		"a recorded answer":    {200, `{"output":{"alerts":[{"code":"VIRTUAL.RESPONSE"}],"documents":["JVBERi0="]}}`, ship.Unsupported},
+		"a missing path":       {404, `{"errors":[{"code":"NOT.FOUND.ERROR","message":"no"}]}`, ship.Unavailable},
+		"no permission":        {403, `{"errors":[{"code":"FORBIDDEN.ERROR","message":"no"}]}`, ship.Forbidden},
+		"another reason":       {400, `{"errors":[{"code":"TRACKING.CARRIER.INVALID","message":"no"}]}`, ship.Invalid},
 	} {
 		_, err := open(t, credentials(), canned{c.status, c.body}).FetchProof(t.Context(), ship.Purchase{TrackingNumber: "1"})
 		if ship.KindOf(err) != c.kind {

@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
+	"regexp"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -30,7 +31,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 
 	var answer cancelAnswer
 	err := d.call(ctx, d.ship, call, &answer)
-	if refused, ok := errors.AsType[*ship.Error](err); ok && refused.Kind == ship.Invalid && isAlreadyCancelled(refused.Refusal) {
+	if refused, ok := errors.AsType[*ship.Error](err); ok && refused.Kind == ship.Invalid && isCancelled(refused.Refusal) {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	}
 	if err != nil {
@@ -51,15 +52,28 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 		refusal.Code = result.Alerts[0].Code
 		refusal.Message = cmp.Or(refusal.Message, result.Alerts[0].Message)
 	}
-	if isAlreadyCancelled(refusal) {
+	if isCancelled(refusal) {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	}
 	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "FedEx did not cancel the shipment", Refusal: refusal}
 }
 
-// isAlreadyCancelled recognizes a refusal because the shipment is cancelled
-// already. FedEx does not publish its codes.
-func isAlreadyCancelled(refusal ship.Refusal) bool {
-	text := strings.ToUpper(refusal.Code + " " + refusal.Message)
-	return strings.Contains(text, "ALREADY") && (strings.Contains(text, "CANCEL") || strings.Contains(text, "DELETE"))
+// cancelledCodes are the errors of FedEx's list which say that the shipment is
+// cancelled: by this call, which FedEx may report among the errors too, or before.
+// SHIPMENT.CANCELEDWITHOUTPICKUP.FAILURE is the opposite of the first.
+//
+// fact: code-void-success
+var cancelledCodes = []string{
+	"SHIPMENT.CANCELEDWITHOUTPICKUP.SUCCESS",
+	"CANCELSHIPMENT.TRACKINGNUMBER.DELETED",
+	"MASTERTRACKINGID.TRACKINGNUMBER.CANCELLED",
+}
+
+// cancelledWords are how FedEx says the same without a code. "Already tendered and
+// cannot be cancelled" is none of them.
+var cancelledWords = regexp.MustCompile(`(?i)already (been )?(cancell?ed|deleted)`)
+
+// isCancelled recognizes a refusal which says that the shipment is cancelled.
+func isCancelled(refusal ship.Refusal) bool {
+	return slices.Contains(cancelledCodes, refusal.Code) || refusal.Code == "" && cancelledWords.MatchString(refusal.Message)
 }

@@ -384,10 +384,10 @@ type (
 		Type          string `json:"type"`
 		Value         string `json:"value"`
 		AccountNumber string `json:"accountNumber"`
-		DateBegin     string `json:"shipDateBegin"`
+		DateBegin     string `json:"shipDateBegin,omitempty"`
 		// FedEx documents one name and uses the other in its examples.
-		DateEnd     string `json:"shipDateEnd"`
-		DateEndDate string `json:"shipDateEndDate"`
+		DateEnd     string `json:"shipDateEnd,omitempty"`
+		DateEndDate string `json:"shipDateEndDate,omitempty"`
 	}
 	findAnswer struct {
 		Output *struct {

@@ -66,9 +66,13 @@ func (c client) ask(method, path, body string) (int, string, error) {
 
 func (c client) find(reference string) string {
 	c.t.Helper()
-	day := time.Now().UTC()
+	pacific, err := time.LoadLocation("America/Los_Angeles") // where the parcels are sent from
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	day := time.Now().In(pacific)
 	_, body, err := c.ask("POST", "/track/v1/referencenumbers", `{"referencesInformation":{"type":"CUSTOMER_REFERENCE","value":"`+reference+
-		`","accountNumber":"740561073","shipDateBegin":"`+day.AddDate(0, 0, -1).Format(time.DateOnly)+`","shipDateEnd":"`+day.AddDate(0, 0, 1).Format(time.DateOnly)+`"}}`)
+		`","accountNumber":"740561073","shipDateBegin":"`+day.AddDate(0, 0, -1).Format(time.DateOnly)+`","shipDateEnd":"`+day.Format(time.DateOnly)+`"}}`)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -107,7 +111,7 @@ func TestSalesOutliveARestart(t *testing.T) {
 	if status, body, _ := c.ask("PUT", "/ship/v1/shipments/cancel", void); status != 200 || !strings.Contains(body, `"cancelledShipment":true`) {
 		t.Errorf("void: %d %s", status, body)
 	}
-	if status, body, _ := c.ask("PUT", "/ship/v1/shipments/cancel", void); status != 400 || !strings.Contains(body, "ALREADY.CANCELLED") {
+	if status, body, _ := c.ask("PUT", "/ship/v1/shipments/cancel", void); status != 400 || !strings.Contains(body, "CANCELSHIPMENT.TRACKINGNUMBER.DELETED") {
 		t.Errorf("second void: %d %s", status, body)
 	}
 	if e, voided, ok := ledger(t, file).Sold(number); !ok || !voided || e.Reference != "REF-1" || e.Second != "SHP-1" || e.Account != fedex.Account {
@@ -172,6 +176,61 @@ func TestBadRequestsAreRefusedAndNotSold(t *testing.T) {
 	if sold := l.Entries(); len(sold) > 0 {
 		t.Errorf("sold %+v", sold)
 	}
+}
+
+// TestSearchesOutsideFedExsLimitsAreRefused: windows end today at the latest and
+// span 30 days.
+func TestSearchesOutsideFedExsLimitsAreRefused(t *testing.T) {
+	c := start(t, ledger(t, ""), emulator.Faults{})
+	if status, body, err := c.ask("POST", "/ship/v1/shipments", purchase); status != 200 || err != nil {
+		t.Fatal(status, body, err)
+	}
+	pacific, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) string { return time.Now().In(pacific).AddDate(0, 0, n).Format(time.DateOnly) }
+	account := `"accountNumber":"740561073","value":"REF-1",`
+	number := ledgerNumber(t, c)
+	for _, x := range []struct{ search, begin, end, code string }{
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(-1), day(0), ""},
+		{account + `"type":"SHIPPER_REFERENCE"`, day(-30), day(0), ""},
+		{account + `"type":"CUSTOMER_REFERENCE"`, "", "", ""},
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(-1), day(1), "TRACKING.SHIPDATEEND.FUTURE"},
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(-31), day(0), "TRACKING.SHIPDATERANGE.ERROR"},
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(-800), day(-790), "TRACKING.SHIPDATERANGE.ERROR"},
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(0), day(-1), "TRACKING.SHIPDATE.ENDDATEBEFOREBEGINDATE"},
+		{account + `"type":"CUSTOMER_REFERENCE"`, "", day(0), "TRACKING.SHIPDATEBEGIN.INVALID"},
+		{account + `"type":"CUSTOMER_REFERENCE"`, day(0), "today", "TRACKING.SHIPDATEEND.INVALID"},
+		{account + `"type":"customer_reference"`, day(0), day(0), "TRACKING.REFERENCETYPE.INVALID"},
+		{`"value":"REF-1","type":"CUSTOMER_REFERENCE"`, day(0), day(0), "TRACKING.REFERENCEDATA.INCOMPLETE"},
+	} {
+		dates := `"shipDateBegin":"` + x.begin + `","shipDateEnd":"` + x.end + `"`
+		_, body, err := c.ask("POST", "/track/v1/referencenumbers", `{"referencesInformation":{`+x.search+`,`+dates+`}}`)
+		if err != nil || x.code != "" && !strings.Contains(body, `"code":"`+x.code+`"`) || x.code == "" && !strings.Contains(body, number) {
+			t.Errorf("%s from %s to %s: %.300s, want %q", x.search, x.begin, x.end, body, x.code)
+		}
+	}
+
+	proof := `{"trackDocumentDetail":{"documentType":"SIGNATURE_PROOF_OF_DELIVERY"},"trackDocumentSpecification":[{"trackingNumberInfo":{"trackingNumber":"` + number + `"},"shipDateBegin":"` + day(-1) + `","shipDateEnd":"`
+	if _, body, _ := c.ask("POST", "/track/v1/trackingdocuments", proof+day(1)+`"}]}`); !strings.Contains(body, "TRACKING.SHIPDATEEND.FUTURE") {
+		t.Errorf("a proof until tomorrow: %s", body)
+	}
+	if _, body, _ := c.ask("POST", "/track/v1/trackingdocuments", proof+day(0)+`"}]}`); !strings.Contains(body, "TRACKINGDOCUMENT.DOCUMENT.UNAVAILABLE") {
+		t.Errorf("a proof before the delivery: %s", body)
+	}
+}
+
+// ledgerNumber returns the number of the only sale.
+func ledgerNumber(t *testing.T, c client) string {
+	t.Helper()
+	_, body, err := c.ask("GET", "/_emulator/ledger", "")
+	_, number, ok := strings.Cut(body, `"number":"`)
+	number, _, _ = strings.Cut(number, `"`)
+	if err != nil || !ok {
+		t.Fatal(body, err)
+	}
+	return number
 }
 
 func TestParcelsMoveAndCannotBeCancelledThen(t *testing.T) {

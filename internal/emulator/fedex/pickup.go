@@ -98,7 +98,9 @@ type pickupOrder struct {
 	CountryRelationships *string
 }
 
-// check returns why FedEx refuses to send a driver; nil if it sends one.
+// check returns why FedEx refuses to send a driver; nil if it sends one. The codes
+// are those of FedEx's list of errors of the Pickup Request API, except for the
+// phone number and the remarks, about which the list has none.
 func (p *pickupOrder) check(now time.Time) *problem {
 	phone := p.Origin.Location.Contact.PhoneNumber
 	address := &p.Origin.Location.Address
@@ -108,9 +110,9 @@ func (p *pickupOrder) check(now time.Time) *problem {
 	case !knownAccount(p.AccountNumber.Value):
 		return &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	case !slices.Contains(companies, p.CarrierCode):
-		return &problem{"PICKUP.CARRIERCODE.INVALID", "Carrier code is invalid or missing."}
+		return &problem{"PICKUP.CARRIERCODE.INVALID", "Pickup CarrierCode is missing or invalid."}
 	case p.CarrierCode == "FDXG" && p.Origin.PackageLocation == "":
-		return &problem{"PICKUP.PACKAGELOCATION.MISSING", "Package location is missing."}
+		return &problem{"PICKUPCREATE.PACKAGELOCATION.INVALID", "Location is missing or invalid."}
 	case address.PostalCode == "":
 		return &problem{"PICKUP.POSTALCODE.MISSING", "PostalCode is missing."}
 	case len(phone) < 8 || len(phone) > 13:
@@ -119,8 +121,12 @@ func (p *pickupOrder) check(now time.Time) *problem {
 		return &problem{"PICKUP.REMARKS.TOOLONG", "Remarks have 60 characters at most."}
 	case p.CountryRelationships != nil && !slices.Contains(relationships, *p.CountryRelationships):
 		return &problem{"PICKUP.COUNTRYRELATIONSHIPS.INVALID", "Country relationships is invalid."}
-	case p.TotalWeight != nil && (p.TotalWeight.Units != "LB" || p.TotalWeight.Value <= 0):
-		return &problem{"PICKUP.TOTALWEIGHT.INVALID", "Total weight is invalid."}
+	case p.PackageCount < 1 || p.PackageCount > 9999:
+		return &problem{"PACKAGE.COUNT.INVALID", "Invalid or blank package count."}
+	case p.TotalWeight != nil && p.TotalWeight.Units != "LB":
+		return &problem{"PICKUP.WEIGHT.UNITS.INVALID", "Invalid or missing weight units."}
+	case p.TotalWeight != nil && p.TotalWeight.Value <= 0:
+		return &problem{"PICKUP.WEIGHT.VALUE.INVALID", "Invalid or missing weight value."}
 	}
 	if bad := p.Origin.Location.check(); bad != nil {
 		return bad
@@ -133,11 +139,11 @@ func (p *pickupOrder) check(now time.Time) *problem {
 func (p *pickupOrder) checkWindow(now time.Time) *problem {
 	ready, err := time.Parse("2006-01-02T15:04:05", trimZone(p.Origin.ReadyAt))
 	if err != nil {
-		return &problem{"PICKUP.READYTIME.INVALID", "Ready time is invalid or missing."}
+		return &problem{"INCORRECT.READYTIMESTAMP.FORMAT", "Please provide a valid date time format for ex 2019-02-07T10:00:00Z"}
 	}
 	clock, err := time.Parse("15:04:05", p.Origin.CloseAt)
 	if err != nil {
-		return &problem{"PICKUP.CLOSETIME.INVALID", "Customer close time is invalid or missing."}
+		return &problem{"INCORRECT.COMPANYCLOSETIME.FORMAT", "Please use the required company close time format: HH:MM:SS."}
 	}
 
 	// The emulator does not know the zone of the place: a day is over when it is
@@ -148,7 +154,7 @@ func (p *pickupOrder) checkWindow(now time.Time) *problem {
 	case ready.Format(time.DateOnly) < today:
 		return &problem{"PICKUP.REQUESTED.PREVIOUS.DAY", "Cannot schedule a pickup requested for a previous day."}
 	case closes.Sub(ready) < accessTime:
-		return &problem{"PICKUP.READYTIME.AFTER.CUTOFF", "Ready Time after Cutoff Time"}
+		return &problem{"FDSDMINIMUM.HOUR.REQUIRED", "Make sure you allow a minimum of 1 hours between ready time and latest available time."}
 	}
 	return nil
 }
@@ -182,6 +188,8 @@ func (f *fedex) cancelPickup(w http.ResponseWriter, r *http.Request) {
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	case request.Code == "" || request.ScheduledDate == "":
 		bad = &problem{"PICKUP.CONFIRMATIONCODE.MISSING", "Pickup confirmation code or scheduled date is missing."}
+	case !isDay(request.ScheduledDate):
+		bad = &problem{"INCORRECT.SCHEDULEDDATE.FORMAT", "Please use the required scheduled date format: YYYY-MM-DD."}
 	case request.CarrierCode == "FDXE" && request.Location == "":
 		bad = &problem{"PICKUP.LOCATION.MISSING", "Location is required to cancel a FedEx Express pickup."}
 	}
@@ -218,13 +226,19 @@ func (f *fedex) cancelPickup(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		f.Fail(w, http.StatusInternalServerError)
 	case again:
-		refuse(w, r, http.StatusBadRequest, "PICKUP.ALREADY.CANCELLED", "The pickup has already been cancelled.")
+		refuse(w, r, http.StatusBadRequest, "DUPLICATE.REQUEST.CANCEL", "Duplicate cancel request")
 	default:
 		f.answerDay(w, r, http.StatusOK, object{
 			"pickupConfirmationCode":    request.Location + request.Code,
 			"cancelConfirmationMessage": "Requested pickup has been cancelled Successfully.",
 		})
 	}
+}
+
+// isDay reports whether a text is a calendar day.
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 // pickup returns the pickup of a code, if everything else about it is right.

@@ -22,8 +22,9 @@ func TestPickupsAreRefusedAsFedExDoes(t *testing.T) {
 		{`"postalCode":"90012",`, ``, "PICKUP.POSTALCODE.MISSING"},
 		{`"2135550100"`, `"555"`, "PICKUP.PHONENUMBER.INVALID"},
 		{`2099-11-17T`, `2020-11-17T`, "PICKUP.REQUESTED.PREVIOUS.DAY"},
-		{`17:00:00`, `10:30:00`, "PICKUP.READYTIME.AFTER.CUTOFF"},
-		{`"17:00:00"`, `"5 pm"`, "PICKUP.CLOSETIME.INVALID"},
+		{`17:00:00`, `10:30:00`, "FDSDMINIMUM.HOUR.REQUIRED"},
+		{`"17:00:00"`, `"5 pm"`, "INCORRECT.COMPANYCLOSETIME.FORMAT"},
+		{`"packageCount":1`, `"packageCount":0`, "PACKAGE.COUNT.INVALID"},
 		{`"P-1"`, `"` + strings.Repeat("x", 61) + `"`, "PICKUP.REMARKS.TOOLONG"},
 		{`"remarks"`, `"countryRelationships":"","remarks"`, "PICKUP.COUNTRYRELATIONSHIPS.INVALID"},
 	} {
@@ -72,7 +73,7 @@ func TestPickupsAreCancelledByAllThatNamesThem(t *testing.T) {
 		{express, `"scheduledDate":"2099-11-18","location":"COSA"`, 404, "NOT.FOUND.ERROR"},
 		{express, `"scheduledDate":"2099-11-17","carrierCode":"FDXG"`, 404, "NOT.FOUND.ERROR"},
 		{express, `"scheduledDate":"2099-11-17","location":"COSA"`, 200, "COSA" + express},
-		{express, `"scheduledDate":"2099-11-17","location":"COSA"`, 400, "ALREADY.CANCELLED"},
+		{express, `"scheduledDate":"2099-11-17","location":"COSA"`, 400, "DUPLICATE.REQUEST.CANCEL"},
 		{booked[1].Number, `"scheduledDate":"2099-11-17","carrierCode":"FDXG"`, 200, booked[1].Number},
 	} {
 		if status, body := cancel(x.code, x.rest); status != x.status || !strings.Contains(body, x.want) {

@@ -3,12 +3,12 @@ package fedex
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// prove returns a letter about a delivery. FedEx answers with status 200 and an alert
-// if the parcel is not delivered.
+// prove returns a letter about a delivery, once there is one.
 func (f *fedex) prove(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Detail struct{ DocumentType, DocumentFormat string } `json:"trackDocumentDetail"`
@@ -30,10 +30,20 @@ func (f *fedex) prove(w http.ResponseWriter, r *http.Request) {
 
 	asked := request.Of[0]
 	entry, voided, known := f.Ledger.Sold(asked.Number.TrackingNumber)
-	day := memory(entry).ShipDate
-	isInWindow := asked.ShipDateBegin == "" || asked.ShipDateBegin <= day && day <= asked.ShipDateEnd
+	sale := memory(entry)
+	if bad := checkWindow(asked.ShipDateBegin, asked.ShipDateEnd, sale.From.today(time.Now())); bad != nil {
+		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
+		return
+	}
+	isInWindow := asked.ShipDateBegin == "" || asked.ShipDateBegin <= sale.ShipDate && sale.ShipDate <= asked.ShipDateEnd
 	if !known || !isInWindow {
 		refuse(w, r, http.StatusBadRequest, "TRACKING.TRACKINGNUMBER.NOTFOUND", "Tracking number cannot be found. Please correct the tracking number and try again.")
+		return
+	}
+
+	isDelivered := slices.ContainsFunc(f.life(entry), func(s emulator.Scan) bool { return s.Code == "DL" })
+	if voided || !isDelivered {
+		refuse(w, r, http.StatusBadRequest, "TRACKINGDOCUMENT.DOCUMENT.UNAVAILABLE", "Signature Proof of Delivery is not currently available for this Tracking Number. Availability of signature images may take up to 5 days after delivery date. Please try later.")
 		return
 	}
 
@@ -42,13 +52,6 @@ func (f *fedex) prove(w http.ResponseWriter, r *http.Request) {
 		"documentType":   "SIGNATURE_PROOF_OF_DELIVERY",
 		"documentFormat": "PDF",
 	}
-	isDelivered := slices.ContainsFunc(f.life(entry), func(s emulator.Scan) bool { return s.Code == "DL" })
-	if voided || !isDelivered {
-		output["alerts"] = []object{{"code": "TRACKING.DATA.NOTFOUND", "message": "Tracking data unavailable", "alertType": "NOTE"}}
-		answer(w, r, output)
-		return
-	}
-
 	// The signature is only for the account that paid.
 	title := "PROOF OF DELIVERY " + asked.Number.TrackingNumber
 	if asked.AccountNumber == entry.Account {

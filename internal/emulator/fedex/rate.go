@@ -224,9 +224,11 @@ func prefix(code string) int {
 	return n
 }
 
-// day returns when the parcel is sent: a day that has passed becomes today.
+// day returns when the parcel is sent: a day that has passed becomes today, at
+// the sender's place.
 func (s *shipment) day() time.Time {
-	today := time.Now().UTC().Truncate(24 * time.Hour)
+	zone, _ := s.Shipper.Address.zone()
+	today, _ := time.Parse(time.DateOnly, time.Now().In(zone).Format(time.DateOnly))
 	date := s.ShipDatestamp
 	if date == "" {
 		date = s.RateDate

@@ -16,6 +16,10 @@ type settings struct {
 	// REQUEST.MISMATCH, as those of the test environment do to a request that
 	// was not recorded.
 	Unanswered []string `json:"unanswered,omitempty"`
+
+	// ReferenceType is the only name under which tracking knows the reference of
+	// a purchase: CUSTOMER_REFERENCE or SHIPPER_REFERENCE. Empty for both.
+	ReferenceType string `json:"referenceType,omitempty"`
 }
 
 var interfaces = []string{"rates", "ship", "cancel", "track", "address", "pickup", "close", "locations", "documents"}
@@ -34,7 +38,8 @@ func (f *fedex) answered(name string, handler http.HandlerFunc) http.HandlerFunc
 
 // showSettings answers with the settings.
 func (f *fedex) showSettings(w http.ResponseWriter, _ *http.Request) {
-	send(w, http.StatusOK, object{"unanswered": f.settings.Load().Unanswered})
+	current := f.settings.Load()
+	send(w, http.StatusOK, object{"unanswered": current.Unanswered, "referenceType": current.ReferenceType})
 }
 
 // changeSettings replaces the settings.
@@ -44,6 +49,9 @@ func (f *fedex) changeSettings(w http.ResponseWriter, r *http.Request) {
 			if !slices.Contains(interfaces, name) {
 				return fmt.Errorf("unknown interface %q: choose from %s", name, strings.Join(interfaces, ", "))
 			}
+		}
+		if names := []string{"", "CUSTOMER_REFERENCE", "SHIPPER_REFERENCE"}; !slices.Contains(names, next.ReferenceType) {
+			return fmt.Errorf("unknown reference type %q: choose CUSTOMER_REFERENCE or SHIPPER_REFERENCE", next.ReferenceType)
 		}
 		f.settings.Store(&next)
 		return nil

@@ -265,7 +265,7 @@ func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
 	f.TakeBack(w, r, request.TrackingNumber, func(again, _ bool) (int, string, []byte) {
 		body := envelope(r)
 		if again {
-			body["errors"] = []object{{"code": "SHIPMENT.ALREADY.CANCELLED", "message": "The shipment has already been cancelled."}}
+			body["errors"] = []object{{"code": "CANCELSHIPMENT.TRACKINGNUMBER.DELETED", "message": "Tracking number has already been deleted."}}
 			return http.StatusBadRequest, "application/json", marshal(body)
 		}
 		f.webhook.cancelled(entry)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
@@ -55,17 +56,27 @@ type search struct {
 	DestinationCountryCode, DestinationPostalCode                           string
 }
 
-// check returns why FedEx refuses to search; nil if it accepts.
-func (q *search) check() *problem {
+// referenceKinds are the types of references that FedEx searches for, as its
+// OpenAPI file lists them.
+var referenceKinds = strings.Fields("BILL_OF_LADING COD_RETURN_TRACKING_NUMBER CUSTOMER_AUTHORIZATION_NUMBER CUSTOMER_REFERENCE DEPARTMENT DOCUMENT_AIRWAY_BILL EXPRESS_ALTERNATE_REFERENCE FEDEX_OFFICE_JOB_ORDER_NUMBER FREE_FORM_REFERENCE GROUND_INTERNATIONAL GROUND_SHIPMENT_ID INTERNATIONAL_DISTRIBUTION INVOICE JOB_GLOBAL_TRACKING_NUMBER ORDER_GLOBAL_TRACKING_NUMBER ORDER_TO_PAY_NUMBER PART_NUMBER PARTNER_CARRIER_NUMBER PURCHASE_ORDER REROUTE_TRACKING_NUMBER RETURN_MATERIALS_AUTHORIZATION RETURNED_TO_SHIPPER_TRACKING_NUMBER SHIPPER_REFERENCE TRANSBORDER_DISTRIBUTION TRANSPORTATION_CONTROL_NUMBER VIRTUAL_CONSOLIDATION")
+
+// check returns why FedEx refuses to search; nil if it accepts. It needs the value
+// and the account, or the value with its type, the days and the destination.
+func (q *search) check(today string) *problem {
+	byDestination := q.DestinationCountryCode != "" && q.DestinationPostalCode != ""
 	switch {
 	case q.Value == "":
-		return &problem{"TRACKING.REFERENCEVALUE.EMPTY", "Please provide a valid reference number."}
-	case q.AccountNumber == "" && (q.DestinationCountryCode == "" || q.DestinationPostalCode == ""):
-		return &problem{"TRACKING.REFERENCETYPE.INVALID", "Please provide an account number or a destination."}
-	case q.ShipDateBegin == "" || q.end() == "" || q.ShipDateBegin > q.end():
-		return &problem{"TRACKING.SHIPDATE.INVALID", "Please provide a valid range of ship dates."}
+		return &problem{"TRACKING.REFERENCEVALUE.EMPTY", "Missing or invalid shipment. Please enter a valid shipment number."}
+	case q.Type != "" && !slices.Contains(referenceKinds, q.Type):
+		return &problem{"TRACKING.REFERENCETYPE.INVALID", "Please provide a valid reference/associated type."}
+	case q.AccountNumber == "" && !byDestination:
+		return &problem{"TRACKING.REFERENCEDATA.INCOMPLETE", "Please enter an account number or destination country/territory and postal code."}
+	case q.AccountNumber == "" && q.Type == "":
+		return &problem{"TRACKING.REFERENCETYPE.INVALID", "Please provide a valid reference/associated type."}
+	case q.AccountNumber == "" && q.ShipDateBegin == "":
+		return &problem{"TRACKING.SHIPDATERANGE.INVALID", "Invalid ship date range. Please provide valid ship begin and end date."}
 	}
-	return nil
+	return checkWindow(q.ShipDateBegin, q.end(), today)
 }
 
 // end returns the last day; FedEx has two names for it.
@@ -76,12 +87,18 @@ func (q *search) end() string {
 	return q.ShipDateEndDate
 }
 
-// matches reports whether a sale matches the search.
-func (q *search) matches(entry emulator.Entry) bool {
+// matches reports whether a sale matches the search. The reference of a purchase
+// is known under two names, or under the one that the settings choose.
+func (q *search) matches(entry emulator.Entry, only string) bool {
 	day := memory(entry).ShipDate
-	hasReference := entry.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE")
+	names := []string{"CUSTOMER_REFERENCE", "SHIPPER_REFERENCE"}
+	if only != "" {
+		names = []string{only}
+	}
+	hasReference := entry.Reference == q.Value && (q.Type == "" || slices.Contains(names, q.Type))
 	hasAccount := q.AccountNumber == "" || q.AccountNumber == entry.Account
-	return hasReference && hasAccount && q.ShipDateBegin <= day && day <= q.end()
+	isInWindow := q.ShipDateBegin == "" || q.ShipDateBegin <= day && day <= q.end()
+	return hasReference && hasAccount && isInWindow
 }
 
 // trackReference looks shipments up by a reference of the client's.
@@ -93,14 +110,22 @@ func (f *fedex) trackReference(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &request) {
 		return
 	}
-	if bad := request.Search.check(); bad != nil {
+
+	// A window ends in the future by the day at the sender's place.
+	known := f.Find(request.Search.Value)
+	var sender place
+	if len(known) > 0 {
+		sender = memory(known[0]).From
+	}
+	if bad := request.Search.check(sender.today(time.Now())); bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
 
+	only := f.settings.Load().ReferenceType
 	var results []object
-	for _, entry := range f.Find(request.Search.Value) {
-		if !request.Search.matches(entry) {
+	for _, entry := range known {
+		if !request.Search.matches(entry, only) {
 			continue
 		}
 		for i := range entry.Pieces {
@@ -168,7 +193,12 @@ func (f *fedex) result(entry emulator.Entry, i int, detailed bool) object {
 	if _, voided, _ := f.Ledger.Sold(entry.Number); voided {
 		scans = slices.Insert(scans, 0, cancellation)
 	}
-	return history(entry, i, scans, detailed)
+	shown := history(entry, i, scans, detailed)
+	if only := f.settings.Load().ReferenceType; only != "" {
+		identifiers, _ := shown["additionalTrackingInfo"].(object)["packageIdentifiers"].([]object)
+		identifiers[0]["type"] = only
+	}
+	return shown
 }
 
 // history returns what FedEx knows of one piece and its scans, newest first.
