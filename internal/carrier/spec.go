@@ -51,7 +51,10 @@ type Spec struct {
 	Documents        DocumentPolicy
 	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
 	LookupLacksLabel bool          // a purchase that is looked up comes without its label
-	Limits           []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
+	// LookupMayHaveLabel says, together with LookupLacksLabel, that only some
+	// purchases come without it.
+	LookupMayHaveLabel bool
+	Limits             []string // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
 	// Track and DecodePush give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.

@@ -208,6 +208,9 @@ var abilityRows = []row{
 		if !c.can("find") {
 			return "-"
 		}
+		if c.LookupMayHaveLabel {
+			return "if the carrier still has it"
+		}
 		return yes(!c.LookupLacksLabel)
 	}},
 	{"delay until a purchase can be looked up", func(c described) string {
@@ -271,6 +274,8 @@ func afterALostAnswer(c described) string {
 	switch {
 	case !c.LookupLacksLabel:
 		return "The purchase is looked up by its reference. If it is found, its label is used." + absent
+	case c.LookupMayHaveLabel:
+		return "The purchase is looked up by its reference. If it is found, its label is used; if the carrier does not send the label again, the purchase is voided and made again." + absent
 	case c.can("void"):
 		return "The purchase is looked up by its reference. If it is found, its label is lost: the purchase is voided and made again." + absent
 	}

@@ -15,6 +15,7 @@ import (
 // driver is one UPS account.
 type driver struct {
 	id, secret, account string
+	pickupAddress       string   // the account's own, as comparableAddress writes it; empty if it is not known
 	pushSecrets         []string // pushes carry one of them; if there is none, they are not verified
 	live                bool     // what is bought costs money
 	base                string   // of the API
@@ -30,15 +31,16 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	}
 
 	return &driver{
-		id:          strings.TrimSpace(opening.Credentials["client_id"]),
-		secret:      strings.TrimSpace(opening.Credentials["client_secret"]),
-		account:     account,
-		pushSecrets: opening.PushSecrets(),
-		live:        opening.Live,
-		base:        opening.BaseURL,
-		tokens:      strings.TrimSuffix(opening.BaseURL, "/api") + "/security/v1/oauth/token",
-		via:         opening.Via,
-		token:       carrierkit.NewToken(),
+		id:            strings.TrimSpace(opening.Credentials["client_id"]),
+		secret:        strings.TrimSpace(opening.Credentials["client_secret"]),
+		account:       account,
+		pickupAddress: comparableAddress(opening.Credentials["pickup_address"]),
+		pushSecrets:   opening.PushSecrets(),
+		live:          opening.Live,
+		base:          opening.BaseURL,
+		tokens:        strings.TrimSuffix(opening.BaseURL, "/api") + "/security/v1/oauth/token",
+		via:           opening.Via,
+		token:         carrierkit.NewToken(),
 	}, nil
 }
 

@@ -21,11 +21,12 @@ import (
 // only. UPS's own specification contradicts itself about whether it finds
 // forward labels by reference, so what it does not find is looked for once more
 // by tracking. Nothing is adopted that UPS does not tie to this reference, and
-// nothing counts as absent unless both say so.
+// nothing counts as absent unless both say so. A sale that only tracking knows
+// is returned without its label.
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	answer, err := d.lookUp(ctx, request.Reference)
 	switch {
-	case isRefusedWith(err, codeUnknown):
+	case isRefusedWith(err, codeUnknown, codeWasVoided):
 		return d.findByTracking(ctx, request)
 
 	case isRefusedWith(err, codeSeveral, codeTooMany):
@@ -84,8 +85,8 @@ func (d *driver) verify(ctx context.Context, number, reference string) error {
 // lookupError gives a failed look-up the kind that says what it proves.
 func lookupError(err error) error {
 	switch {
-	case isRefusedWith(err, codeUnknown, codeWasVoided):
-		return withKind(ship.NotFound, "UPS has no shipment under this reference", err)
+	case isRefusedWith(err, codeWasVoided):
+		return withKind(ship.NotFound, "the UPS shipment under this reference is voided", err)
 	case ship.KindOf(err) == ship.NotFound:
 		// A bare 404 is about the path and says nothing about the shipment:
 		// taken for absence it would buy a second label.
@@ -179,6 +180,9 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 	var all recoveryAnswer
 	for _, number := range numbers {
 		answer, err := d.recoverOne(ctx, number, request.Reference)
+		if isRefusedWith(err, codeUnknown) {
+			return unlabelledSale(request, numbers)
+		}
 		if err != nil {
 			return ship.Sale{}, lookupError(err)
 		}
@@ -205,6 +209,25 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 		}
 	}
 	return recoveredSale(all, request)
+}
+
+// unlabelledSale returns the sale of parcels that UPS lists under the reference,
+// and whose labels Label Recovery does not have. They were sold: to call them
+// absent would buy them a second time.
+func unlabelledSale(request carrier.BuyOrder, numbers []string) (ship.Sale, error) {
+	if len(numbers) != len(request.Order.Parcels) {
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS does not show all parcels of the shipment yet")
+	}
+
+	purchase := ship.Sale{
+		Service:        request.Service,
+		CarrierRef:     numbers[0], // a shipment has the number of its first parcel
+		TrackingNumber: numbers[0],
+	}
+	if len(numbers) > 1 {
+		purchase.Pieces = numbers
+	}
+	return purchase, nil
 }
 
 // shipmentNumbers returns the numbers of all parcels of the shipment that a
@@ -278,10 +301,22 @@ func (d *driver) trackReference(ctx context.Context, reference string, now time.
 		Method: http.MethodGet,
 		URL:    d.base + "/track/v1/reference/details/" + url.PathEscape(reference) + "?" + query.Encode(),
 	}, &answer)
-	if known, err := checkTracking(answer, err); err != nil || !known {
+
+	// Only UPS's own code for unknown references is an absence; a refusal to
+	// search, or an answer about nothing, is none.
+	switch {
+	case isRefusedWith(err, codeNoTracking):
+		return nil, nil
+	case ship.KindOf(err) == ship.NotFound:
+		return nil, withKind(ship.Unavailable, "UPS could not search for the reference", err)
+	case err != nil:
 		return nil, err
 	}
-	return answer.packages(), nil
+	parcels := answer.packages()
+	if len(parcels) == 0 && !answer.warns(codeNoTracking) {
+		return nil, ship.Errorf(ship.Unavailable, "UPS sent no tracking data")
+	}
+	return parcels, nil
 }
 
 // lookUp asks for the labels of a reference.

@@ -78,6 +78,106 @@ func TestASaleIsFoundHoweverUPSRecoversLabels(t *testing.T) {
 	}
 }
 
+// A sale that Label Recovery does not know, by its reference or its number, is
+// found by tracking, without its label. Until tracking knows it, it is absent for
+// both; the lag of look-ups covers that time.
+func TestASaleThatOnlyTrackingKnowsIsFoundWithoutItsLabel(t *testing.T) {
+	several := buyOrder()
+	several.Order.Parcels = []ship.Parcel{parcel(), parcel(), parcel()}
+	for name, b := range map[string]carrier.BuyOrder{"one parcel": buyOrder(), "three parcels": several} {
+		for _, settings := range []string{`{"recovery":"never"}`, `{"recovery":"never","leadOnly":true}`} {
+			t.Run(name+" "+settings, func(t *testing.T) {
+				server, via := service(t)
+				set(t, server, settings)
+				c := open(t, via)
+				p, err := c.Buy(t.Context(), b)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				found, err := c.Find(t.Context(), b)
+				if err != nil || found.TrackingNumber != p.TrackingNumber || found.CarrierRef != p.CarrierRef || !slices.Equal(found.Pieces, p.Pieces) || len(found.Label.Data) > 0 {
+					t.Fatalf("found %+v, %v; want %s without a label", found, err, p.TrackingNumber)
+				}
+				if _, err := c.Void(t.Context(), purchase(found)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
+					t.Errorf("after the void: %v, want not found", err)
+				}
+			})
+		}
+	}
+
+	server, via := service(t)
+	set(t, server, `{"recovery":"never","trackingLag":"1h"}`)
+	c := open(t, via)
+	if _, err := c.Buy(t.Context(), buyOrder()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Find(t.Context(), buyOrder()); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("before tracking knows it: %v, want not found", err)
+	}
+	set(t, server, `{"trackingLag":"1h"}`)
+	if found, err := c.Find(t.Context(), buyOrder()); err != nil || len(found.Label.Data) == 0 {
+		t.Errorf("tracking is late and Label Recovery is not: %+v, %v", found, err)
+	}
+}
+
+// An absence needs the word of Label Recovery and of tracking: where one of them
+// cannot be asked, nothing is known.
+func TestOneSourceAloneIsNoAbsence(t *testing.T) {
+	const unknown = `{"response":{"errors":[{"code":"300007","message":"not found"}]}}`
+	const voided = `{"response":{"errors":[{"code":"300033","message":"voided"}]}}`
+	const untracked = `{"trackResponse":{"shipment":[{"warnings":[{"code":"TW0001","message":"Tracking Information Not Found"}]}]}}`
+	for name, tc := range map[string]struct {
+		recovered, tracked answering
+		want               ship.Kind
+	}{
+		"both say so":                     {answering{400, unknown}, answering{200, untracked}, ship.NotFound},
+		"both say so, as a status":        {answering{400, unknown}, answering{404, `{"response":{"errors":[{"code":"TW0001","message":"none"}]}}`}, ship.NotFound},
+		"voided, and tracking has none":   {answering{400, voided}, answering{200, untracked}, ship.NotFound},
+		"voided, and tracking is away":    {answering{400, voided}, answering{503, `{}`}, ship.Unavailable},
+		"tracking is away":                {answering{400, unknown}, answering{503, `{}`}, ship.Unavailable},
+		"tracking is not allowed":         {answering{400, unknown}, answering{403, `{"response":{"errors":[{"code":"250002","message":"no"}]}}`}, ship.Forbidden},
+		"tracking says nothing":           {answering{400, unknown}, answering{200, `{"trackResponse":{"shipment":[{}]}}`}, ship.Unavailable},
+		"tracking dislikes the reference": {answering{400, unknown}, answering{400, `{"response":{"errors":[{"code":"TV1002","message":"Invalid inquiry number"}]}}`}, ship.Invalid},
+		"tracking has no such path":       {answering{400, unknown}, answering{404, `<html>`}, ship.Unavailable},
+		"recovery is away":                {answering{503, `{}`}, answering{200, untracked}, ship.Unavailable},
+		"recovery is unavailable":         {answering{400, `{"response":{"errors":[{"code":"300000","message":"later"}]}}`}, answering{200, untracked}, ship.Unavailable},
+	} {
+		c := open(t, bySource{tc.recovered, tc.tracked})
+		if _, err := c.Find(t.Context(), buyOrder()); ship.KindOf(err) != tc.want {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+// answering is a canned answer.
+type answering struct {
+	status int
+	body   string
+}
+
+// bySource answers Label Recovery and tracking on their own.
+type bySource struct{ recovered, tracked answering }
+
+// Do is carrier.Doer.
+func (b bySource) Do(r *http.Request) (*http.Response, error) {
+	with := answering{200, `{"token_type":"Bearer","access_token":"t","expires_in":"3600","status":"approved"}`}
+	switch {
+	case strings.Contains(r.URL.Path, "/labels/"):
+		with = b.recovered
+	case strings.Contains(r.URL.Path, "/track/"):
+		with = b.tracked
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(with.status)
+	_, _ = w.WriteString(with.body)
+	return w.Result(), nil
+}
+
 // Two sales under one reference are distinguished by where they go, and never
 // by chance.
 func TestOneOfTwoSalesIsFoundByItsPostalCode(t *testing.T) {

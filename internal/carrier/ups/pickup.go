@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -214,10 +215,8 @@ func (d *driver) pickupRequest(booking carrier.PickupRequest) (pickupRequest, er
 			ReadyTime:  order.Window.ReadyAt.Format("1504"),
 			PickupDate: compact(order.Window.ReadyAt),
 		},
-		PickupAddress: newPickupAddress(place),
-		// Whether the place is the account's own is not known; a driver comes to
-		// an alternate address in both cases.
-		AlternateAddressIndicator: indicated,
+		PickupAddress:             newPickupAddress(place),
+		AlternateAddressIndicator: d.alternateAddress(order.Address),
 		PickupPiece:               pieces,
 		PaymentMethod:             payByAccount,
 		SpecialInstruction:        order.Instructions,
@@ -228,6 +227,35 @@ func (d *driver) pickupRequest(booking carrier.PickupRequest) (pickupRequest, er
 	body.Request.TransactionReference.CustomerContext = booking.Reference
 	body.addWeight(order, given.Country)
 	return pickupRequest{PickupCreationRequest: body}, nil
+}
+
+// alternateAddress tells UPS whether its driver is to come to another address than
+// the account's own. Where that is not known, it is another: UPS's default is the
+// address of the account, and the driver would go there.
+//
+// fact: pickup-alternate-address
+func (d *driver) alternateAddress(given ship.Address) string {
+	zip := given.Zip
+	if isUnitedStates(given.Country) && len(zip) > 5 {
+		zip = zip[:5]
+	}
+	switch d.pickupAddress {
+	case "":
+		return indicated
+	case comparableAddress(given.Address1 + zip), comparableAddress(given.Address1 + given.Zip):
+		return absent
+	}
+	return indicated
+}
+
+// comparableAddress drops everything from an address but its letters and digits.
+func comparableAddress(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToUpper(r)
+	}, text)
 }
 
 func newPickupAddress(place carrierkit.FittedAddress) pickupAddress {

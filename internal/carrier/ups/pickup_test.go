@@ -89,3 +89,26 @@ func TestPickupsThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 		}
 	}
 }
+
+// UPS may charge more for an alternate address, and goes to the account's own
+// address unless it is told of another.
+func TestOnlyPickupsElsewhereAreAtAnAlternateAddress(t *testing.T) {
+	for setting, want := range map[string]string{
+		"":                      "Y",
+		"1 Main St, 90012":      "N",
+		"1 MAIN ST. 90012":      "N",
+		"2 Main St, 90012":      "Y",
+		"1 Main St, 90013":      "Y",
+		"1 Main St, 90012-1234": "Y",
+	} {
+		d := account(t)
+		d.pickupAddress = comparableAddress(setting)
+		body, err := d.pickupRequest(collected())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := body.PickupCreationRequest.AlternateAddressIndicator; got != want {
+			t.Errorf("the account's address is %q: %s, want %s", setting, got, want)
+		}
+	}
+}

@@ -33,6 +33,10 @@ var Spec = carrier.Spec{
 			Name: "account_number", Title: "Account number", Required: true,
 			Help: "Six letters and digits, also called the shipper number: at ups.com under Profile, Accounts and Payment, or on an invoice. The account must be added to the app.",
 		},
+		{
+			Name: "pickup_address", Title: "Pickup address of the account",
+			Help: "Street and postal code of the account's own pickup address at UPS, such as 1 Main St, 90012. Pickups there are booked as such; all others, and all if this is empty, as pickups at an alternate address, for which UPS may charge more.",
+		},
 	},
 	Services:        specServices(),
 	Packagings:      specPackagings(),
@@ -45,13 +49,17 @@ var Spec = carrier.Spec{
 	SubscribeBatch:  subscribeBatch,
 	LookupLag:       time.Minute,
 
+	// Label Recovery may know only returns by reference.
+	LookupLacksLabel:   true,
+	LookupMayHaveLabel: true,
+
 	OnePickupPerPlace: true,
 
 	Deadlines: carrier.Deadlines{Track: 10 * time.Second, CheckAddress: 8 * time.Second},
 	Limits: []string{
 		"UPS sends labels as GIF or ZPL, never as PDF. Waybill buys GIF labels and creates the other formats from them.",
 		"UPS accepts two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference that Waybill uses to find the purchase.",
-		"UPS has no idempotency keys. A purchase without a response is looked up by its reference with Label Recovery, which returns the label, but not the price, for about 30 days. If Label Recovery does not find it, the reference is tracked (product Tracking). If several shipments have the reference, the one with the order's postal code is used; if that is not unique, the shipment needs review.",
+		"UPS has no idempotency keys. A purchase without a response is looked up by its reference with Label Recovery, which returns the label, but not the price, for about 30 days. If Label Recovery does not find it, the reference is tracked (product Tracking); a purchase that only tracking knows has no label any more, and is voided and made again. Nothing counts as absent unless both say so: without the product Tracking, a purchase that Label Recovery does not find needs review. If several shipments have the reference, the one with the order's postal code is used; if that is not unique, the shipment needs review.",
 		"UPS does not document how soon a purchase appears in Label Recovery: Waybill waits one minute before it concludes that nothing was bought.",
 		"UPS's test environment gives every parcel the number 1ZXXXXXXXXXXXXXXXX and stores nothing. Waybill adds a suffix to make such numbers unique, never tracks them, and voids them without a call to UPS.",
 		"Prices are the account's negotiated rates if it has any, without taxes. The published price is shown as well.",

@@ -70,9 +70,27 @@ func (m *maybe[T]) UnmarshalJSON(data []byte) error {
 type trackAnswer struct {
 	TrackResponse maybe[struct {
 		Shipment some[maybe[struct {
-			Package some[maybe[trackedPackage]] `json:"package"`
+			Package  some[maybe[trackedPackage]] `json:"package"`
+			Warnings some[maybe[trackWarning]]   `json:"warnings"`
 		}]] `json:"shipment"`
 	}] `json:"trackResponse"`
+}
+
+// trackWarning is why a part of an answer is empty.
+type trackWarning struct {
+	Code word `json:"code"`
+}
+
+// warns reports whether the answer has a warning with the code.
+func (a trackAnswer) warns(code string) bool {
+	for _, shipment := range a.TrackResponse.value.Shipment {
+		for _, warning := range shipment.value.Warnings {
+			if string(warning.value.Code) == code {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // packages returns all parcels of the answer.

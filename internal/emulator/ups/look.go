@@ -51,6 +51,8 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case how.TestEnvironment:
 		refuse(w, unknownShipment)
+	case how.Recovery == "never" && len(live) > 0 && !keptOf(live[0]).IsReturn:
+		refuse(w, unknownShipment)
 	case byReference && how.Recovery == "candidates" && len(live) > 0:
 		answer(w, http.StatusOK, candidates(live, how.LeadOnly, context))
 	case byReference && how.Recovery == "returns" && len(live) > 0 && !keptOf(live[0]).IsReturn:

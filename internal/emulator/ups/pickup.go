@@ -140,7 +140,7 @@ func (s *server) isBookedFor(place string) func(emulator.Entry) bool {
 
 // check finds what UPS would refuse.
 func (p *pickup) check(now time.Time) (refusal, bool) {
-	if p == nil || p.Request == nil || p.RatePickupIndicator == "" || p.AlternateAddressIndicator == "" {
+	if p == nil || p.Request == nil || p.RatePickupIndicator == "" || !slices.Contains([]string{"Y", "N"}, p.AlternateAddressIndicator) {
 		return flaw("9510001", "Missing or invalid PickupCreationRequest")
 	}
 	where := p.PickupAddress

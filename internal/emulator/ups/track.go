@@ -102,7 +102,7 @@ func (s *server) track(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e, voided, ok := s.Ledger.Sold(number)
-	if !ok {
+	if !ok || !s.isTracked(e) {
 		tell(w, number, nil)
 		return
 	}
@@ -145,7 +145,7 @@ func (s *server) trackShipment(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	entry, voided, ok := s.Ledger.Sold(number)
-	if !ok || s.settings.Load().TestEnvironment {
+	if !ok || !s.isTracked(entry) || s.settings.Load().TestEnvironment {
 		tell(w, number, nil)
 		return
 	}
@@ -168,6 +168,9 @@ func (s *server) trackReference(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, entry := range s.Find(reference) {
+		if !s.isTracked(entry) {
+			continue
+		}
 		numbers := pieces(entry)
 		if s.settings.Load().LeadOnly {
 			numbers = numbers[:1]
