@@ -12,6 +12,8 @@ import (
 )
 
 // The most that a declaration holds.
+//
+// fact: customs-limits
 const (
 	maxItems       = 500
 	maxDescription = 45
@@ -33,8 +35,11 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 		c.refuse("/customs/items", "required", fmt.Sprintf("Canada Post needs a customs declaration with 1 to %d items for this destination", maxItems))
 		return nil, carrierkit.InvalidOrder("Canada Post", c.invalid)
 	}
-	if given.Incoterm == "DDP" {
-		c.refuse("/customs/incoterm", "unsupported", "duties cannot be prepaid with Canada Post: use incoterm DAP")
+	switch {
+	case p.lane == laneUSA && given.Incoterm != "" && given.Incoterm != "DDP":
+		c.refuse("/customs/incoterm", "unsupported", "Zonos bills the duties of parcels to the United States to you: use incoterm DDP, or none")
+	case p.lane != laneUSA && given.Incoterm == "DDP":
+		c.refuse("/customs/incoterm", "unsupported", "duties of this destination cannot be prepaid with Canada Post: use incoterm DAP")
 	}
 
 	declared := &customs{Currency: "CAD", Reason: reasons[given.ContentsType]}
@@ -51,13 +56,28 @@ func (p *draft) customs(order ship.Order) (*customs, error) {
 
 	weights := withoutRounding(carrierkit.ItemWeights(order), given.Items, order.Parcels[0].WeightGrams)
 	for i, item := range given.Items {
+		if p.lane == laneUSA && given.ContentsType != "documents" {
+			c.dutiable(i, item)
+		}
 		declared.Items = append(declared.Items, p.item(&c, i, item, weights[i]))
 	}
 	return declared, carrierkit.InvalidOrder("Canada Post", c.invalid)
 }
 
+// dutiable requires what the duties of the United States are computed from.
+func (c *checker) dutiable(i int, item ship.CustomsItem) {
+	pointer := fmt.Sprintf("/customs/items/%d/", i)
+	if item.HSCode == "" {
+		c.refuse(pointer+"hsCode", "required", "Canada Post needs the tariff number of goods to the United States: their duties are computed from it")
+	}
+	if item.OriginCountry == "" {
+		c.refuse(pointer+"originCountry", "required", "Canada Post needs the country of origin of goods to the United States: their duties are computed from it")
+	}
+}
+
 // taxNumber returns the one tax number that Canada Post has a field for: that of the
-// import scheme of the European Union. All others are reported.
+// import scheme of the European Union, and without a contract none. All others are
+// reported.
 func (p *draft) taxNumber(given *ship.Customs) string {
 	numbers := given.TaxNumbers()
 	for i := range numbers {
@@ -65,7 +85,7 @@ func (p *draft) taxNumber(given *ship.Customs) string {
 	}
 
 	fits := func(tax ship.TaxIdentifier) bool {
-		return tax.Number != "" && utf8.RuneCountInString(tax.Number) <= maxIOSS
+		return p.takesIOSS && tax.Number != "" && utf8.RuneCountInString(tax.Number) <= maxIOSS
 	}
 	chosen := slices.IndexFunc(numbers, func(tax ship.TaxIdentifier) bool { return tax.Type == "ioss" && fits(tax) })
 
@@ -77,7 +97,11 @@ func (p *draft) taxNumber(given *ship.Customs) string {
 		if untyped := i - len(given.TaxIdentifiers); untyped >= 0 {
 			name = fmt.Sprintf("customs.taxIds.%d", untyped)
 		}
-		p.warnings = append(p.warnings, fmt.Sprintf("%s is left out: Canada Post takes one number, an IOSS number of at most %d characters", name, maxIOSS))
+		takes := fmt.Sprintf("takes one number, an IOSS number of at most %d characters", maxIOSS)
+		if !p.takesIOSS {
+			takes = "takes tax numbers only under a contract"
+		}
+		p.warnings = append(p.warnings, name+" is left out: Canada Post "+takes)
 	}
 	if chosen < 0 {
 		return ""

@@ -21,6 +21,16 @@ var credentials = carrier.Credentials{
 	"customer_number": standin.Customer,
 	"contract_id":     standin.Contract,
 	"refund_email":    standin.Email,
+	"us_duties":       "zonos",
+}
+
+// withoutContract are the credentials of an account that has no contract.
+var withoutContract = carrier.Credentials{
+	"api_user":        standin.User,
+	"api_password":    standin.Password,
+	"customer_number": standin.SmallCustomer,
+	"refund_email":    standin.Email,
+	"us_duties":       "zonos",
 }
 
 // newSchemas checks exchanges against Canada Post's own schemas. There are no
@@ -28,7 +38,8 @@ var credentials = carrier.Credentials{
 func newSchemas(t testing.TB) *carriertest.Schemas {
 	t.Helper()
 	return carriertest.NewSchemas(t, nil,
-		"canada-post/xsd/shipment.xsd", "canada-post/xsd/rating.xsd", "canada-post/xsd/discovery.xsd",
+		"canada-post/xsd/shipment.xsd", "canada-post/xsd/ncshipment.xsd", "canada-post/xsd/authreturn.xsd",
+		"canada-post/xsd/rating.xsd", "canada-post/xsd/discovery.xsd",
 		"canada-post/xsd/track.xsd", "canada-post/xsd/messages.xsd")
 }
 
@@ -86,19 +97,42 @@ func foreignOrder() carrier.BuyOrder {
 	return b
 }
 
+// americanOrder returns goods from Canada to the United States.
+func americanOrder() carrier.BuyOrder {
+	b := foreignOrder()
+	b.Service = "expedited_parcel_usa"
+	b.Order.LabelFormat = ""
+	b.Order.Destination = ship.Address{
+		Name: "Ann Lee", Address1: "20 W 34th St", City: "New York", State: "NY", Zip: "10001-1234", Country: "US", Phone: "+1 212 555 0100",
+	}
+	b.Order.Customs.Incoterm = "DDP"
+	b.Order.Customs.TaxIdentifiers = nil
+	b.Order.Customs.Items[1].OriginCountry = "CA"
+	return b
+}
+
 func TestCarrier(t *testing.T) {
 	t.Parallel()
-	for name, order := range map[string]carrier.BuyOrder{"within Canada": domesticOrder(), "goods abroad": foreignOrder()} {
+	for name, test := range map[string]struct {
+		credentials carrier.Credentials
+		order       carrier.BuyOrder
+	}{
+		"within Canada":      {credentials, domesticOrder()},
+		"goods abroad":       {credentials, foreignOrder()},
+		"without a contract": {withoutContract, domesticOrder()},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			schemas := newSchemas(t)
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        canadapost.Spec,
-				Credentials: credentials,
+				Credentials: test.credentials,
 				Service: carriertest.Service(func(t testing.TB) carrier.Doer {
-					return schemas.Checked(carriertest.Server(t, newStandIn(t)))
+					server := newStandIn(t)
+					sellAnother(t, server)
+					return schemas.Checked(carriertest.Server(t, server))
 				}),
-				Order:      order,
+				Order:      test.order,
 				ReadsAfter: []string{"buy"}, // the files of the label
 				Refusal: carriertest.Refusal{
 					Status: 400,
@@ -107,6 +141,17 @@ func TestCarrier(t *testing.T) {
 				},
 			})
 		})
+	}
+}
+
+// sellAnother sells a label to the account without a contract: an account that has
+// bought nothing else cannot know whether a lost purchase was made.
+func sellAnother(t testing.TB, server *emulator.Server) {
+	t.Helper()
+	order := domesticOrder()
+	order.Reference += "OTHER"
+	if _, err := openWith(t, withoutContract, carriertest.Server(t, server)).Buy(t.Context(), order); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func extraServices() carrier.Extras {
 	var domestic []string
 	for _, s := range offered {
-		if s.isDomestic() {
+		if s.lane() == laneCanada {
 			domestic = append(domestic, s.code)
 		}
 	}
@@ -25,8 +25,25 @@ func (c *checker) options(order ship.Order) {
 	if !value.IsZero() && (value.Currency != "CAD" || value.Minor <= 0) {
 		c.refuse("/options/insuredValue", "invalid", "must be an amount in CAD above 0 for Canada Post")
 	}
+	if order.IsReturn {
+		c.returnOptions(order)
+		return
+	}
 	if c.isAbroad && order.Options.Signature == "adult" {
 		c.refuse("/options/signature", "unsupported", "Canada Post checks the age of recipients only within Canada")
+	}
+}
+
+// returnOptions refuses the options of return labels: Canada Post has none.
+func (c *checker) returnOptions(order ship.Order) {
+	for pointer, isAsked := range map[string]bool{
+		"/options/signature":      order.Options.Signature != "",
+		"/options/insuredValue":   !order.Options.InsuredValue.IsZero(),
+		"/options/holdAtLocation": order.Options.HoldAtLocation,
+	} {
+		if isAsked {
+			c.refuse(pointer, "unsupported", "return labels of Canada Post have no options")
+		}
 	}
 }
 
@@ -53,9 +70,13 @@ func optionsOf(order ship.Order, isAbroad bool) []option {
 
 // instructionOf returns what becomes of a parcel that cannot be delivered, of which
 // a purchase abroad must name one that the service has. Quotes are for all
-// services at once, so they name none.
+// services at once, so they name none. Packets come back free of charge; with all
+// other services the choice is between paying for it and giving the parcel up.
+//
+// fact: non-delivery
 func instructionOf(sold service) option {
-	if sold.own == "INT.TP" {
+	switch sold.own {
+	case "USA.TP", "INT.TP":
 		return option{Code: optionReturn}
 	}
 	return option{Code: optionReturnPaid}

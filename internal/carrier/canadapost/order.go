@@ -19,30 +19,48 @@ const (
 // draft is an order in Canada Post's terms: what a quote and a purchase share.
 type draft struct {
 	from, to    carrierkit.FittedAddress
+	lane        lane
 	isAbroad    bool
+	isReturn    bool
 	mailingDate string
 	parcel      parcel
 	options     []option
 	warnings    []string
+
+	// takesIOSS is whether a declaration has room for an IOSS number.
+	takesIOSS bool
 }
 
 // newDraft checks an order that is to be bought. Everything that Canada Post
 // would refuse for sure is refused here, all at once.
-func newDraft(order ship.Order, now time.Time) (draft, error) {
-	return checkDraft(&checker{}, order, now)
+func (d driver) newDraft(order ship.Order, now time.Time) (draft, error) {
+	return d.checkDraft(&checker{}, order, now)
 }
 
 // newQuoteDraft checks an order that is to be quoted. A quote needs neither names
 // nor streets nor phone numbers nor a declaration.
-func newQuoteDraft(order ship.Order, now time.Time) (draft, error) {
-	return checkDraft(&checker{isQuote: true}, order, now)
+func (d driver) newQuoteDraft(order ship.Order, now time.Time) (draft, error) {
+	return d.checkDraft(&checker{isQuote: true}, order, now)
 }
 
-func checkDraft(c *checker, order ship.Order, now time.Time) (draft, error) {
-	c.isAbroad = order.Destination.Country != home
+func (d driver) checkDraft(c *checker, order ship.Order, now time.Time) (draft, error) {
+	lane := laneTo(order.Destination.Country)
+	c.isAbroad = lane != laneCanada
+	c.isReturn = order.IsReturn
 	c.unsupported(order)
+	if lane == laneUSA && !d.hasUSDuties {
+		c.refuse("/destination/country", "unsupported", `Canada Post sells labels to the United States only to customers whose duties are prepaid by Zonos: link a Zonos account to your Canada Post account, then set us_duties of the connection to "zonos" under Carriers`)
+	}
+	if order.IsReturn {
+		c.returns(order, d.hasContract())
+	}
 
-	p := draft{isAbroad: c.isAbroad}
+	p := draft{
+		lane:      lane,
+		isAbroad:  c.isAbroad,
+		isReturn:  order.IsReturn,
+		takesIOSS: d.hasContract(),
+	}
 	var warnings []string
 	p.from, p.warnings = c.address(order.Origin, "/origin")
 	p.to, warnings = c.address(order.Destination, "/destination")
@@ -58,6 +76,7 @@ func checkDraft(c *checker, order ship.Order, now time.Time) (draft, error) {
 type checker struct {
 	isQuote  bool // only what a quote needs is required
 	isAbroad bool
+	isReturn bool // a return label needs no phone numbers
 	invalid  []ship.FieldError
 }
 
@@ -70,19 +89,33 @@ func (c *checker) unsupported(order ship.Order) {
 	if order.Origin.Country != home {
 		c.refuse("/origin/country", "unsupported", "Canada Post accepts parcels only from Canada")
 	}
-	if carrierkit.PlaceOf(order.Destination).Country == "US" || carrierkit.IsUSTerritory(order.Destination.Country) {
-		c.refuse("/destination/country", "unsupported", "parcels to the United States cannot be sent with Canada Post: their duties must be prepaid in a way that its API does not document")
-	}
-	if order.IsReturn {
-		c.refuse("/isReturn", "unsupported", "return labels of Canada Post are not supported")
+	if territory := carrierkit.PlaceOf(order.Destination).Territory(); carrierkit.IsUSTerritory(territory) {
+		// Whether Canada Post reads them as a part of the United States or as
+		// countries, and whether their duties are prepaid, is not documented.
+		c.refuse("/destination/country", "unsupported", "parcels to territories of the United States cannot be sent with Canada Post through this driver")
 	}
 	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {
 		c.refuse("/billing/type", "unsupported", "Canada Post charges only the connected account")
 	}
 }
 
-// canadianZip is a postal code as Canada Post reads it.
-var canadianZip = regexp.MustCompile(`^[A-Z]\d[A-Z]\d[A-Z]\d$`)
+// returns refuses the returns that Canada Post has no labels for.
+func (c *checker) returns(order ship.Order, hasContract bool) {
+	if !hasContract {
+		c.refuse("/isReturn", "unsupported", "Canada Post sells return labels only under a contract: set contract_id of the connection under Carriers")
+	}
+	if order.Origin.Country == home && order.Destination.Country != home {
+		c.refuse("/isReturn", "unsupported", "return labels of Canada Post are for parcels within Canada")
+	}
+}
+
+// Postal codes as Canada Post reads them.
+//
+// fact: postal-codes
+var (
+	canadianZip = regexp.MustCompile(`^[A-Z]\d[A-Z]\d[A-Z]\d$`)
+	usZip       = regexp.MustCompile(`^\d{5}(-\d{4})?$`)
+)
 
 func (c *checker) address(given ship.Address, pointer string) (carrierkit.FittedAddress, []string) {
 	if c.isQuote {
@@ -114,6 +147,9 @@ func (c *checker) address(given ship.Address, pointer string) (carrierkit.Fitted
 			c.refuse(pointer+"/zip", "invalid_zip", "must be a Canadian postal code, such as K1A 0B1")
 		}
 	}
+	if given.Country == "US" && !usZip.MatchString(fitted.Zip) {
+		c.refuse(pointer+"/zip", "invalid_zip", "must be a ZIP code of the United States, such as 10001 or 10001-1234")
+	}
 	if !c.isQuote {
 		c.requireParty(fitted, pointer)
 	}
@@ -131,6 +167,12 @@ func (c *checker) requireParty(fitted carrierkit.FittedAddress, pointer string) 
 	}
 	if fitted.Country == home && len(fitted.State) != 2 {
 		c.refuse(pointer+"/state", "required", "Canada Post needs the province of "+party+" as two letters, such as ON")
+	}
+	if fitted.Country == "US" && len(fitted.State) != 2 {
+		c.refuse(pointer+"/state", "required", "Canada Post needs the state of "+party+" as two letters, such as NY")
+	}
+	if c.isReturn {
+		return
 	}
 	if fitted.Phone == "" && (pointer == "/origin" || c.isAbroad) {
 		c.refuse(pointer+"/phone", "required", "Canada Post needs a phone number for "+party)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -13,7 +14,7 @@ import (
 // Rates quotes every service that Canada Post offers for the order and that Buy
 // would buy.
 func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
-	draft, err := newQuoteDraft(order, time.Now())
+	draft, err := d.newQuoteDraft(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +33,12 @@ func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error
 	return list, nil
 }
 
+// maxForeignZip is the longest foreign postal code that a quote takes. Prices are by
+// country, so a longer one is left out.
+//
+// fact: quote-foreign-zip
+const maxForeignZip = 10
+
 // rateRequest returns the body of a quote.
 func (d driver) rateRequest(p draft) mailingScenario {
 	request := mailingScenario{
@@ -39,16 +46,21 @@ func (d driver) rateRequest(p draft) mailingScenario {
 		Contract:    d.contract,
 		QuoteType:   "commercial",
 		MailingDate: p.mailingDate,
+		Options:     p.optionList(),
 		Parcel:      p.parcel,
 		Origin:      p.from.Zip,
 	}
-	if len(p.options) > 0 {
-		request.Options = &optionList{p.options}
-	}
-	if p.isAbroad {
-		request.Destination.International = &internationalPlace{Country: p.to.Country, Zip: p.to.Zip}
-	} else {
+	switch p.lane {
+	case laneCanada:
 		request.Destination.Domestic = &domesticPlace{Zip: p.to.Zip}
+	case laneUSA:
+		request.Destination.UnitedStates = &americanPlace{Zip: p.to.Zip}
+	default:
+		place := &internationalPlace{Country: p.to.Country}
+		if utf8.RuneCountInString(p.to.Zip) <= maxForeignZip {
+			place.Zip = p.to.Zip
+		}
+		request.Destination.International = place
 	}
 	return request
 }
@@ -58,7 +70,7 @@ func (p draft) rates(answer priceQuotes, zone *time.Location) []ship.Rate {
 	for _, quote := range answer.Quotes {
 		sold, known := serviceBy(func(s service) bool { return s.own == quote.Service })
 		price, priced := ship.ParseMoney(quote.Price.Due, "CAD")
-		if !known || !priced {
+		if !known || !priced || p.isReturn && !sold.returnsWith() {
 			continue
 		}
 

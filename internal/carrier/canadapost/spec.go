@@ -1,6 +1,6 @@
-// Package canadapost buys labels from Canada Post under a contract, over its
-// REST services with XML, and tracks parcels. Labels are sold as transmitted: they
-// need no manifest, and voiding one is a request for a refund.
+// Package canadapost buys labels from Canada Post, with and without a contract, over
+// its REST services with XML, and tracks parcels. Labels are sold as transmitted:
+// they need no manifest, and voiding one is a request for a refund.
 package canadapost
 
 import (
@@ -30,8 +30,8 @@ var Spec = carrier.Spec{
 			Help: "Your Canada Post customer number, up to ten digits, from an invoice or your online business profile.",
 		},
 		{
-			Name: "contract_id", Title: "Contract number", Required: true,
-			Help: "The number of your parcel services contract, up to ten digits, from your contract or online business profile.",
+			Name: "contract_id", Title: "Contract number",
+			Help: "The number of your parcel services contract, up to ten digits, from your contract or online business profile. Leave it empty for an account without a contract, such as one of Solutions for Small Business: Canada Post then charges the card in your profile for every label.",
 		},
 		{
 			Name: "on_behalf_of", Title: "Mailed on behalf of",
@@ -45,32 +45,40 @@ var Spec = carrier.Spec{
 			Name: "refund_email", Title: "E-mail address for refunds",
 			Help: "Canada Post sends its decisions about refunds there. Labels cannot be voided without it.",
 		},
+		{
+			Name: "us_duties", Title: "Duties of the United States",
+			Help: "Enter zonos if a Zonos account is linked to your Canada Post account: it pays the duties of parcels to the United States and bills you for them. Without it, parcels there are declined.",
+		},
 	},
-	Origins:   []string{home},
-	Services:  specServices(),
-	Extras:    extraServices(),
-	Formats:   []string{"pdf", "zpl"},
-	Address:   addressLimits,
-	LookupLag: 2 * time.Minute,
+	Origins:  []string{home},
+	Services: specServices(),
+	Extras:   extraServices(),
+	// fact: return-billing
+	ReturnsBilledOn: carrier.BilledOnScan,
+	Formats:         []string{"pdf", "zpl"},
+	Address:         addressLimits,
+	LookupLag:       2 * time.Minute,
 	Deadlines: carrier.Deadlines{
 		Rates: 10 * time.Second,
 		Find:  30 * time.Second,
 		Track: 10 * time.Second,
 	},
 	Limits: []string{
-		"A connection needs a parcel services contract. Accounts of Solutions for Small Business without one are sold labels by another service of Canada Post, which Waybill does not call.",
+		"A connection without a contract number buys from Canada Post's service for accounts without a contract, such as those of Solutions for Small Business. It charges the card in the account's profile at once, has labels as PDF only, and prints the reference of the purchase as the second reference of the label, because a lost purchase is found by it: the shipments of the account since the order are opened one by one, up to 40. With more, or if Canada Post shows the reference of no other shipment of the last days, a person decides.",
 		"Every parcel is a shipment of its own: an order with several parcels is refused.",
 		"Labels are sold as transmitted, so no manifest is needed; a hand-over sheet lists what is handed over. Voiding a label asks Canada Post for a refund, which its staff decide: the shipment stays refund_pending. Canada Post needs an e-mail address for it, refund_email.",
 		"Canada Post allows labels without a manifest only to shippers who hand over fewer than 50 parcels a day from several places. Everybody else must transmit manifests, or pays full rates or is refused. Waybill does not make manifests for Canada Post: ask Canada Post before you use this driver for more.",
 		"The label is fetched after the sale. If that fails or the response to the sale is lost, the shipment is looked up by its request id, and the label is fetched again.",
 		"Canada Post does not recognize a repeated purchase: a second request is a second shipment.",
-		"Shipments to the United States are refused: since August 2025 their duties must be prepaid by a qualified party, and Canada Post does not document how its API takes that.",
+		"Parcels to the United States need a Zonos account that is linked to the Canada Post account, and us_duties set to zonos: since August 2025 duties must be prepaid. Canada Post reports every parcel to Zonos, which bills the duties to the sender, so incoterm DDP is accepted there, and no other. Parcels above 800 USD go with duties unpaid. Goods need a tariff number and a country of origin. Territories of the United States are not served.",
 		"Small packets and library materials are not sold: they have no tracking number, or need a customer's special status.",
 		"Prices are in Canadian dollars and include taxes.",
-		"Goods are declared in Canadian dollars. Duties cannot be prepaid. Undeliverable parcels abroad come back to the sender, with all services but Tracked Packet International at the sender's expense.",
-		"A declaration has one tax number, the IOSS number. Others, such as the recipient's VAT number, are left out with a warning.",
+		"Goods are declared in Canadian dollars. Duties of other countries than the United States cannot be prepaid. Undeliverable parcels abroad come back to the sender, with all services but Tracked Packet at the sender's expense.",
+		"A declaration under a contract has one tax number, the IOSS number, and without a contract none. Others, such as the recipient's VAT number, are left out with a warning.",
 		"The insured value is in Canadian dollars. Within Canada a parcel with an insured value is also sold with a signature, which Canada Post requires for coverage and may charge for.",
-		"Return labels (authorized returns), pickups, post offices as destinations and signatures of delivered parcels are offered by Canada Post and not by this driver.",
+		"Return labels are authorized returns: within Canada, under a contract, with Regular Parcel, Expedited Parcel, Xpresspost or Priority, and without options. Canada Post charges one when the parcel comes back, and does not cancel it. A return label whose response is lost cannot be looked up: a person decides, and one that nobody uses is not charged.",
+		"Pickups, manifests, post offices as destinations and signatures of delivered parcels are offered by Canada Post and not by this driver.",
+		"The driver uses the web services at soa-gw.canadapost.ca with their API keys. In 2026 Canada Post also opened a Developer Portal with another API, other credentials and other addresses: keys of that portal do not work here.",
 		"Tracking asks about one parcel per call; Canada Post does not send pushes.",
 		"To be confirmed with a real account, because Canada Post's documentation leaves it open: the answer to a look-up by request id that finds nothing, the answer to a second refund request, how long links to labels work, the limit on calls, and the codes of refusals.",
 	},

@@ -17,7 +17,7 @@ type services struct {
 type mailingScenario struct {
 	XMLName     xml.Name        `xml:"http://www.canadapost.ca/ws/ship/rate-v4 mailing-scenario"`
 	Customer    string          `xml:"customer-number"`
-	Contract    string          `xml:"contract-id"`
+	Contract    string          `xml:"contract-id,omitempty"`
 	QuoteType   string          `xml:"quote-type"`
 	MailingDate string          `xml:"expected-mailing-date"`
 	Options     *optionList     `xml:"options"`
@@ -28,11 +28,16 @@ type mailingScenario struct {
 
 type rateDestination struct {
 	Domestic      *domesticPlace      `xml:"domestic"`
+	UnitedStates  *americanPlace      `xml:"united-states"`
 	International *internationalPlace `xml:"international"`
 }
 
 type domesticPlace struct {
 	Zip string `xml:"postal-code"`
+}
+
+type americanPlace struct {
+	Zip string `xml:"zip-code"`
 }
 
 type internationalPlace struct {
@@ -217,6 +222,119 @@ type refundRequest struct {
 type refundInfo struct {
 	XMLName xml.Name `xml:"shipment-refund-request-info"`
 	Ticket  string   `xml:"service-ticket-id"`
+}
+
+// Labels without a contract are sold by a service of their own: it charges the
+// card of the account's profile at once, and knows neither a request id nor a
+// format of labels.
+
+// A nonContractRequest buys a label.
+type nonContractRequest struct {
+	XMLName       xml.Name        `xml:"http://www.canadapost.ca/ws/ncshipment-v4 non-contract-shipment"`
+	ShippingPoint string          `xml:"requested-shipping-point"`
+	Delivery      nonContractSpec `xml:"delivery-spec"`
+}
+
+type nonContractSpec struct {
+	Service     string            `xml:"service-code"`
+	Sender      nonContractSender `xml:"sender"`
+	Destination destination       `xml:"destination"`
+	Options     *optionList       `xml:"options"`
+	Parcel      parcel            `xml:"parcel-characteristics"`
+	Shows       preferences       `xml:"preferences"`
+	References  references        `xml:"references"`
+	Customs     *customs          `xml:"customs"`
+}
+
+type nonContractSender struct {
+	Name    string          `xml:"name,omitempty"`
+	Company string          `xml:"company"`
+	Phone   string          `xml:"contact-phone"`
+	Address domesticAddress `xml:"address-details"`
+}
+
+// A domesticAddress has no country: it is in Canada.
+type domesticAddress struct {
+	Line1 string `xml:"address-line-1"`
+	Line2 string `xml:"address-line-2,omitempty"`
+	City  string `xml:"city"`
+	State string `xml:"prov-state"`
+	Zip   string `xml:"postal-zip-code"`
+}
+
+// nonContractInfo is a shipment that was sold.
+type nonContractInfo struct {
+	XMLName xml.Name `xml:"non-contract-shipment-info"`
+	soldShipment
+}
+
+// nonContractDetails is a shipment as it was requested.
+type nonContractDetails struct {
+	XMLName    xml.Name   `xml:"non-contract-shipment-details"`
+	References references `xml:"delivery-spec>references"`
+}
+
+// nonContractReceipt is what was charged.
+type nonContractReceipt struct {
+	XMLName  xml.Name `xml:"non-contract-shipment-receipt"`
+	Charged  string   `xml:"cc-receipt-details>charge-amount"`
+	Currency string   `xml:"cc-receipt-details>currency"`
+	Date     string   `xml:"service-standard>expected-delivery-date"`
+}
+
+// nonContractList is the answer to a look-up.
+type nonContractList struct {
+	XMLName xml.Name `xml:"non-contract-shipments"`
+	Links   []link   `xml:"link"`
+}
+
+type nonContractRefund struct {
+	XMLName xml.Name `xml:"http://www.canadapost.ca/ws/ncshipment-v4 non-contract-shipment-refund-request"`
+	Email   string   `xml:"email"`
+}
+
+type nonContractRefundInfo struct {
+	XMLName xml.Name `xml:"non-contract-shipment-refund-request-info"`
+	Ticket  string   `xml:"service-ticket-id"`
+}
+
+// A returnRequest makes a label that brings a parcel back.
+type returnRequest struct {
+	XMLName    xml.Name         `xml:"http://www.canadapost.ca/ws/authreturn-v2 authorized-return"`
+	Service    string           `xml:"service-code"`
+	Returner   returnParty      `xml:"returner"`
+	Receiver   returnParty      `xml:"receiver"`
+	Parcel     parcel           `xml:"parcel-characteristics"`
+	Print      printing         `xml:"print-preferences"`
+	Settlement returnSettlement `xml:"settlement-info"`
+	References references       `xml:"references"`
+}
+
+type returnParty struct {
+	Name    string        `xml:"name"`
+	Company string        `xml:"company,omitempty"`
+	Address returnAddress `xml:"domestic-address"`
+}
+
+// A returnAddress is a domestic address with other names.
+type returnAddress struct {
+	Line1    string `xml:"address-line-1"`
+	Line2    string `xml:"address-line-2,omitempty"`
+	City     string `xml:"city"`
+	Province string `xml:"province"`
+	Zip      string `xml:"postal-code"`
+}
+
+type returnSettlement struct {
+	Customer string `xml:"paid-by-customer"`
+	Contract string `xml:"contract-id"`
+}
+
+// returnInfo is a label that was made. It does not repeat any reference.
+type returnInfo struct {
+	XMLName xml.Name `xml:"authorized-return-info"`
+	PIN     string   `xml:"tracking-pin"`
+	Links   []link   `xml:"links>link"`
 }
 
 // messages are the errors of every service.

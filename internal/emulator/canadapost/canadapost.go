@@ -1,37 +1,40 @@
 // Package canadapost emulates Canada Post: the REST services that quote, sell,
-// list, refund and track the shipments of a contract, with XML over real HTTP. It
-// shares no code with the service, and tests compare the service's records with
-// its ledger.
+// list, refund and track shipments with and without a contract, and that make
+// return labels, with XML over real HTTP. It shares no code with the service, and
+// tests compare the service's records with its ledger.
 //
-// Like the real services, it requires the exact media types, makes a second
-// shipment of a repeated request, gives labels by links, which may answer 202
-// until the label is made, and does not cancel shipments that are transmitted.
+// Like the real services, it requires the exact media types and documents that are
+// valid by the schemas, makes a second shipment of a repeated request, gives labels
+// by links, which may answer 202 until the label is made, and does not cancel
+// shipments that are transmitted or paid by card.
 package canadapost
 
 import (
 	"encoding/xml"
-	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the emulator accepts: HTTP Basic, one customer and one contract.
+// What the emulator accepts: HTTP Basic, one customer with a contract, and one
+// without.
 const (
-	User     = "emulated-cpc-user"
-	Password = "emulated-cpc-password"
-	Customer = "2004381"
-	Contract = "42708517"
-	Email    = "refunds@example.com" // any other works too
+	User          = "emulated-cpc-user"
+	Password      = "emulated-cpc-password"
+	Customer      = "2004381"
+	Contract      = "42708517"
+	SmallCustomer = "7023210"             // has no contract
+	Email         = "refunds@example.com" // any other works too
 )
 
 // The media types of the services.
 const (
-	rateType     = "application/vnd.cpc.ship.rate-v4+xml"
-	shipmentType = "application/vnd.cpc.shipment-v8+xml"
-	trackType    = "application/vnd.cpc.track-v2+xml"
+	rateType        = "application/vnd.cpc.ship.rate-v4+xml"
+	shipmentType    = "application/vnd.cpc.shipment-v8+xml"
+	nonContractType = "application/vnd.cpc.ncshipment-v4+xml"
+	returnType      = "application/vnd.cpc.authreturn-v2+xml"
+	trackType       = "application/vnd.cpc.track-v2+xml"
 )
 
 // post is the emulated carrier.
@@ -51,6 +54,11 @@ type settings struct {
 	// ShipmentInfo makes look-ups show rows to clients that ask for them. It is
 	// reserved for internal use, so usually they show links.
 	ShipmentInfo bool `json:"shipmentInfo,omitempty"`
+	// NoZonos says that the customers have not linked a Zonos account, which pays
+	// the duties of parcels to the United States.
+	NoZonos bool `json:"noZonos,omitempty"`
+	// NoReceipt makes receipts of labels that were paid by card unavailable.
+	NoReceipt bool `json:"noReceipt,omitempty"`
 }
 
 // New returns an emulator that records its sales in l.
@@ -68,10 +76,17 @@ func New(l *emulator.Ledger) *emulator.Server {
 	p.route("GET /rs/ship/service", rateType, p.listServices)
 	p.route("POST /rs/ship/price", rateType, p.price)
 	p.route("POST /rs/{customer}/{behalf}/shipment", shipmentType, p.sell)
-	p.route("GET /rs/{customer}/{behalf}/shipment", shipmentType, p.list)
+	p.route("GET /rs/"+Customer+"/{behalf}/shipment", shipmentType, p.list)
 	p.route("GET /rs/"+Customer+"/"+Customer+"/shipment/{id}", shipmentType, p.show)
 	p.route("DELETE /rs/{customer}/{behalf}/shipment/{id}", shipmentType, p.cancel)
 	p.route("POST /rs/{customer}/{behalf}/shipment/{id}/refund", shipmentType, p.refund)
+	p.route("POST /rs/{customer}/ncshipment", nonContractType, p.sellNonContract)
+	p.route("GET /rs/"+SmallCustomer+"/ncshipment", nonContractType, p.listNonContract)
+	p.route("GET /rs/"+SmallCustomer+"/ncshipment/{id}", nonContractType, p.showNonContract)
+	p.route("GET /rs/"+SmallCustomer+"/ncshipment/{id}/details", nonContractType, p.nonContractDetails)
+	p.route("GET /rs/"+SmallCustomer+"/ncshipment/{id}/receipt", nonContractType, p.nonContractReceipt)
+	p.route("POST /rs/{customer}/ncshipment/{id}/refund", nonContractType, p.refundNonContract)
+	p.route("POST /rs/{customer}/{behalf}/authorizedreturn", returnType, p.sellReturn)
 	p.route("GET /rs/artifact/{user}/{id}/{index}", "", p.artifact())
 	p.route("GET /vis/track/pin/{pin}/detail", trackType, p.track)
 	return p.Server
@@ -81,7 +96,12 @@ func New(l *emulator.Ledger) *emulator.Server {
 func (p *post) route(pattern, mediaType string, handler http.HandlerFunc) {
 	p.Handle(pattern, false, func(w http.ResponseWriter, r *http.Request) {
 		user, password, ok := r.BasicAuth()
+		allowed := Customer
+		if mediaType == nonContractType {
+			allowed = SmallCustomer
+		}
 		customer := r.PathValue("customer")
+		behalf := r.PathValue("behalf")
 		switch {
 		case !ok || user != User || password != Password:
 			p.Fail(w, http.StatusUnauthorized)
@@ -89,7 +109,7 @@ func (p *post) route(pattern, mediaType string, handler http.HandlerFunc) {
 			p.Fail(w, http.StatusNotAcceptable)
 		case r.Method == http.MethodPost && r.Header.Get("Content-Type") != mediaType:
 			p.Fail(w, http.StatusUnsupportedMediaType)
-		case customer != "" && (customer != Customer || r.PathValue("behalf") != Customer):
+		case customer != "" && customer != allowed, behalf != "" && behalf != allowed:
 			refuse(w, http.StatusForbidden, "AA004", "You cannot mail on behalf of the requested customer.")
 		default:
 			handler(w, r)
@@ -146,13 +166,4 @@ func encode(v any) []byte {
 		panic(err)
 	}
 	return append([]byte(xml.Header), body...)
-}
-
-// decode reads a request, and reports whether it is a document of the name.
-func decode(r *http.Request, name string, into any) bool {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || xml.Unmarshal(body, into) != nil {
-		return false
-	}
-	return strings.Contains(string(body), "<"+name)
 }

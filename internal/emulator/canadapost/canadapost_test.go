@@ -45,6 +45,35 @@ func bodyAbroad(id string) string {
 	).Replace(body(id))
 }
 
+// bodyWithoutContract buys a label inside Canada without a contract.
+func bodyWithoutContract() string {
+	return `<non-contract-shipment xmlns="http://www.canadapost.ca/ws/ncshipment-v4"><requested-shipping-point>K2B8J6</requested-shipping-point>
+<delivery-spec><service-code>DOM.EP</service-code>
+<sender><company>Shop</company><contact-phone>6135550100</contact-phone><address-details><address-line-1>1 Main St</address-line-1><city>Ottawa</city><prov-state>ON</prov-state><postal-zip-code>K2B8J6</postal-zip-code></address-details></sender>
+<destination><name>Ann Lee</name><address-details><address-line-1>2 Oak Ave</address-line-1><city>Bromont</city><prov-state>QC</prov-state><country-code>CA</country-code><postal-zip-code>J0E1X0</postal-zip-code></address-details></destination>
+<parcel-characteristics><weight>1.2</weight></parcel-characteristics><preferences><show-packing-instructions>true</show-packing-instructions></preferences></delivery-spec></non-contract-shipment>`
+}
+
+// bodyOfReturn makes a return label.
+func bodyOfReturn() string {
+	return `<authorized-return xmlns="http://www.canadapost.ca/ws/authreturn-v2"><service-code>DOM.EP</service-code>
+<returner><name>Ann Lee</name><domestic-address><address-line-1>2 Oak Ave</address-line-1><city>Bromont</city><province>QC</province><postal-code>J0E1X0</postal-code></domestic-address></returner>
+<receiver><name>Shop</name><domestic-address><address-line-1>1 Main St</address-line-1><city>Ottawa</city><province>ON</province><postal-code>K2B8J6</postal-code></domestic-address></receiver></authorized-return>`
+}
+
+func TestSalesOfTheOtherServices(t *testing.T) {
+	t.Parallel()
+	server := open(t, "")
+	for path, test := range map[string]struct{ mediaType, body string }{
+		"/rs/7023210/ncshipment":               {"application/vnd.cpc.ncshipment-v4+xml", bodyWithoutContract()},
+		"/rs/2004381/2004381/authorizedreturn": {"application/vnd.cpc.authreturn-v2+xml", bodyOfReturn()},
+	} {
+		if status, answer := ask(t, server, http.MethodPost, path, test.mediaType, test.body); status != http.StatusOK || !strings.Contains(answer, "<tracking-pin>") {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+}
+
 func TestASaleAbroad(t *testing.T) {
 	t.Parallel()
 	if status, answer := ask(t, open(t, ""), http.MethodPost, path, shipment, bodyAbroad("S1")); status != http.StatusOK {
@@ -130,6 +159,23 @@ func TestRefusals(t *testing.T) {
 		"an unknown reason":       {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "GIF", 1), 400, "9142"},
 		"a reason without words":  {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "SOG", "OTH", 1), 400, "9142"},
 		"coverage unsigned":       {"POST", path, shipment, strings.Replace(body("S1"), "</destination>", "</destination><options><option><option-code>COV</option-code><option-amount>100</option-amount></option></options>", 1), 400, "1702"},
+		"another namespace":       {"POST", path, shipment, strings.Replace(body("S1"), "shipment-v8", "shipment-v7", 1), 400, "Server"},
+		"an unknown element":      {"POST", path, shipment, strings.Replace(body("S1"), "<city>Ottawa</city>", "<city>Ottawa</city><town>Ottawa</town>", 1), 400, "Server"},
+		"another letter case":     {"POST", path, shipment, strings.ReplaceAll(body("S1"), "service-code", "Service-Code"), 400, "Server"},
+		"an element twice":        {"POST", path, shipment, strings.Replace(body("S1"), "<city>Ottawa</city>", "<city>Ottawa</city><city>Ottawa</city>", 1), 400, "Server"},
+		"a missing element":       {"POST", path, shipment, strings.Replace(body("S1"), "<company>Shop</company>", "", 1), 400, "Server"},
+		"a long line":             {"POST", path, shipment, strings.Replace(body("S1"), "1 Main St", strings.Repeat("1 Main St ", 5), 1), 400, "Server"},
+		"a weight of four places": {"POST", path, shipment, strings.Replace(body("S1"), "1.200", "1.2001", 1), 400, "Server"},
+		"another encoding":        {"POST", path, shipment, strings.Replace(body("S1"), "ZPL", "zpl", 1), 400, "Server"},
+		"not transmitted":         {"POST", path, shipment, strings.Replace(body("S1"), "<transmit-shipment>true", "<transmit-shipment>false", 1), 400, "Server"},
+		"no state":                {"POST", path, shipment, strings.Replace(body("S1"), "<prov-state>QC</prov-state>", "", 1), 400, "9117"},
+		"another currency":        {"POST", path, shipment, strings.Replace(bodyAbroad("S1"), "<currency>CAD", "<currency>USD", 1), 400, "9143"},
+		"a contract of others":    {"POST", "/rs/7023210/7023210/shipment", shipment, body("S1"), 403, "AA004"},
+		"a contract's customer":   {"POST", "/rs/2004381/ncshipment", "application/vnd.cpc.ncshipment-v4+xml", bodyWithoutContract(), 403, "AA004"},
+		"a country of the sender": {"POST", "/rs/7023210/ncshipment", "application/vnd.cpc.ncshipment-v4+xml", strings.Replace(bodyWithoutContract(), "<postal-zip-code>K2B8J6", "<country-code>CA</country-code><postal-zip-code>K2B8J6", 1), 400, "Server"},
+		"a list without a time":   {"GET", "/rs/7023210/ncshipment", "application/vnd.cpc.ncshipment-v4+xml", "", 400, "9190"},
+		"a return abroad":         {"POST", "/rs/2004381/2004381/authorizedreturn", "application/vnd.cpc.authreturn-v2+xml", strings.Replace(bodyOfReturn(), "DOM.EP", "INT.XP", 1), 400, "7260"},
+		"a return of no province": {"POST", "/rs/2004381/2004381/authorizedreturn", "application/vnd.cpc.authreturn-v2+xml", strings.Replace(bodyOfReturn(), "<province>ON</province>", "", 1), 400, "Server"},
 		"not XML":                 {"POST", path, shipment, "{}", 400, "Server"},
 		"a cancellation":          {"DELETE", path + "/1", shipment, "", 404, "8064"},
 		"an unknown number":       {"GET", "/vis/track/pin/1/detail", "application/vnd.cpc.track-v2+xml", "", 404, "004"},

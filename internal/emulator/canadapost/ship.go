@@ -33,24 +33,29 @@ type party struct {
 	Zip     string `xml:"address-details>postal-zip-code"`
 }
 
-// order is the part of a purchase that the emulator reads.
+// order is the part of a purchase under a contract that the emulator reads.
 type order struct {
-	XMLName     xml.Name `xml:"shipment"`
-	RequestID   string   `xml:"customer-request-id"`
-	Group       string   `xml:"group-id"`
-	Transmit    string   `xml:"transmit-shipment"`
-	Point       string   `xml:"requested-shipping-point"`
-	Date        string   `xml:"expected-mailing-date"`
-	HasPrice    bool     `xml:"provide-pricing-info"`
+	RequestID string `xml:"customer-request-id"`
+	Group     string `xml:"group-id"`
+	Transmit  string `xml:"transmit-shipment"`
+	Point     string `xml:"requested-shipping-point"`
+	Date      string `xml:"expected-mailing-date"`
+	HasPrice  bool   `xml:"provide-pricing-info"`
+	Encoding  string `xml:"delivery-spec>print-preferences>encoding"`
+	Contract  string `xml:"delivery-spec>settlement-info>contract-id"`
+	Payment   string `xml:"delivery-spec>settlement-info>intended-method-of-payment"`
+	delivery
+}
+
+// delivery is the part of a purchase that does not depend on a contract.
+type delivery struct {
 	Service     string   `xml:"delivery-spec>service-code"`
 	Sender      party    `xml:"delivery-spec>sender"`
 	Destination party    `xml:"delivery-spec>destination"`
 	Options     []option `xml:"delivery-spec>options>option"`
 	Weight      string   `xml:"delivery-spec>parcel-characteristics>weight"`
-	Encoding    string   `xml:"delivery-spec>print-preferences>encoding"`
 	Reference   string   `xml:"delivery-spec>references>customer-ref-1"`
-	Contract    string   `xml:"delivery-spec>settlement-info>contract-id"`
-	Payment     string   `xml:"delivery-spec>settlement-info>intended-method-of-payment"`
+	Second      string   `xml:"delivery-spec>references>customer-ref-2"`
 	Customs     *customs `xml:"delivery-spec>customs"`
 }
 
@@ -63,6 +68,7 @@ type customs struct {
 		Value       string `xml:"customs-value-per-unit"`
 		Country     string `xml:"country-of-origin"`
 		Province    string `xml:"province-of-origin"`
+		HSCode      string `xml:"hs-tariff-code"`
 	} `xml:"sku-list>item"`
 }
 
@@ -70,7 +76,7 @@ type customs struct {
 var province = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // refusal returns why Canada Post does not take the declaration, "" if it does.
-func (c customs) refusal() (code, text string) {
+func (c customs) refusal(country string) (code, text string) {
 	switch c.Reason {
 	case "DOC", "SAM", "REP", "SOG":
 	case "OTH":
@@ -80,7 +86,13 @@ func (c customs) refusal() (code, text string) {
 	default:
 		return "9142", "The reason for export is not valid."
 	}
+	if c.Currency != "CAD" {
+		return "9143", "The conversion from CAD is required for the currency."
+	}
 	for _, item := range c.Items {
+		if country == "US" && c.Reason != "DOC" && (item.HSCode == "" || item.Country == "") {
+			return "9144", "The tariff code and the country of origin are required for the United States."
+		}
 		if item.Country == "CA" && !province.MatchString(item.Province) {
 			return "9141", "The province of origin is required if the country of origin is Canada."
 		}
@@ -90,29 +102,42 @@ func (c customs) refusal() (code, text string) {
 
 // refusal returns why Canada Post does not take the order, "" if it does.
 func (in order) refusal() (code, text string) {
-	weight, err := strconv.ParseFloat(in.Weight, 64)
-	_, goesThere := productOf(in.Service, in.Destination.Country)
-	isAbroad := in.Destination.Country != "CA"
-
 	switch {
-	case utf8.RuneCountInString(in.RequestID) > 35:
-		return "Server", "customer-request-id is longer than 35 characters"
 	case (in.Group == "") == (in.Transmit == ""):
 		return "9122", "Either group-id or transmit-shipment is required."
-	case !postalCode.MatchString(in.Point), !postalCode.MatchString(in.Sender.Zip), !isAbroad && !postalCode.MatchString(in.Destination.Zip):
+	case in.Point == "":
 		return "9111", "A postal code is not valid."
-	case in.Sender.Country != "CA" || in.Sender.Company == "" || in.Sender.Phone == "" || in.Sender.Line1 == "" || in.Sender.City == "":
+	case in.Sender.Country != "CA":
 		return "9114", "The sender is not complete."
-	case in.Destination.Name == "" && in.Destination.Company == "" || in.Destination.Line1 == "" || in.Destination.City == "":
-		return "9115", "The destination is not complete."
 	case in.Contract != Contract:
 		return "AA004", "You cannot mail on behalf of the requested customer."
 	case in.Payment != "Account" && in.Payment != "CreditCard" && in.Payment != "SupplierAccount":
 		return "1720", "The method of payment is not valid."
+	}
+	return in.delivery.refusal()
+}
+
+var zipCode = regexp.MustCompile(`^\d{5}(-\d{4})?$`)
+
+// refusal returns why Canada Post does not take the delivery, "" if it does.
+func (in delivery) refusal() (code, text string) {
+	weight, err := strconv.ParseFloat(in.Weight, 64)
+	sold, goesThere := productOf(in.Service, in.Destination.Country)
+	isAbroad := in.Destination.Country != "CA"
+
+	switch {
+	case !postalCode.MatchString(in.Sender.Zip), !isAbroad && !postalCode.MatchString(in.Destination.Zip), in.Destination.Country == "US" && !zipCode.MatchString(in.Destination.Zip):
+		return "9111", "A postal code is not valid."
+	case in.Sender.Company == "" || in.Sender.Phone == "":
+		return "9114", "The sender is not complete."
+	case in.Destination.Name == "" && in.Destination.Company == "" || in.Destination.City == "":
+		return "9115", "The destination is not complete."
+	case (in.Destination.Country == "US" || !isAbroad) && !province.MatchString(in.Destination.State):
+		return "9117", "The province or state of the destination is not valid."
 	case !goesThere:
 		return "7260", "The service is not available for the parcel or the destination."
-	case err != nil || weight <= 0 || weight > 30:
-		return "9151", "The weight is more than 30 kg or not valid."
+	case err != nil || weight > sold.most():
+		return "9151", "The weight is more than the service takes."
 	case isAbroad && in.Destination.Voice == "":
 		return "9116", "The phone number of the recipient is required."
 	case isAbroad && (in.Customs == nil || len(in.Customs.Items) == 0):
@@ -124,7 +149,7 @@ func (in order) refusal() (code, text string) {
 	}
 
 	if in.Customs != nil {
-		if code, text := in.Customs.refusal(); code != "" {
+		if code, text := in.Customs.refusal(in.Destination.Country); code != "" {
 			return code, text
 		}
 	}
@@ -150,7 +175,7 @@ func isCoverageSigned(options []option) bool {
 
 // instructions returns the options that say what becomes of a parcel that cannot be
 // delivered.
-func (in order) instructions() []string {
+func (in delivery) instructions() []string {
 	var list []string
 	for _, chosen := range in.Options {
 		if chosen.Code == "RASE" || chosen.Code == "RTS" || chosen.Code == "ABAN" {
@@ -160,20 +185,30 @@ func (in order) instructions() []string {
 	return list
 }
 
-// takesInstruction reports whether a service has an instruction. Those of services
-// that are not named here are not known, so all pass.
+// instructionsOf are the instructions that the services abroad have. Source: the
+// scenarios of Canada Post's Developer Portal, one for each service and instruction.
+var instructionsOf = map[string]string{
+	"USA.EP":      "RASE ABAN",
+	"USA.XP":      "RASE ABAN",
+	"USA.TP":      "RTS",
+	"USA.SP.AIR":  "RTS",
+	"INT.XP":      "RASE ABAN",
+	"INT.IP.AIR":  "RASE ABAN",
+	"INT.IP.SURF": "RASE ABAN",
+	"INT.TP":      "RTS",
+	"INT.SP.AIR":  "RTS",
+}
+
+// takesInstruction reports whether a service has an instruction. Those of Priority
+// Worldwide are not known, so all pass.
 func takesInstruction(service, instruction string) bool {
-	switch service {
-	case "INT.TP":
-		return instruction == "RTS"
-	case "INT.XP", "INT.IP.AIR", "USA.XP":
-		return instruction != "RTS"
-	}
-	return true
+	known, ok := instructionsOf[service]
+	return !ok || slices.Contains(strings.Fields(known), instruction)
 }
 
 // kept is what the emulator needs of a sale to answer again.
 type kept struct {
+	SoldBy   string   `json:"soldBy,omitempty"` // "ncshipment" or "authorizedreturn"; empty under a contract
 	Service  string   `json:"service"`
 	Date     string   `json:"date"`
 	Arrival  string   `json:"arrival"`
@@ -193,65 +228,28 @@ type kept struct {
 	Zip      string   `json:"zip"`
 	IsAbroad bool     `json:"isAbroad,omitempty"`
 	Standard bool     `json:"standard,omitempty"`
+	Country  string   `json:"country,omitempty"`
+	Sender   party    `json:"sender,omitzero"`
 }
 
 // sell answers POST /rs/{customer}/{behalf}/shipment.
 func (p *post) sell(w http.ResponseWriter, r *http.Request) {
 	var in order
-	if !decode(r, "shipment", &in) {
-		refuse(w, http.StatusBadRequest, "Server", "/rs/shipment: cvc-complex-type: the document is not valid")
+	if complaint := decode(r, "shipment", &in); complaint != "" {
+		refuse(w, http.StatusBadRequest, "Server", "/rs/shipment: "+complaint)
 		return
 	}
-	if code, text := in.refusal(); code != "" {
-		refuse(w, http.StatusBadRequest, code, text)
-		return
-	}
-	if p.Refuses() {
-		p.Fail(w, http.StatusBadRequest)
+	if !p.takes(w, in.refusal, in.Destination.Country) {
 		return
 	}
 
-	sold, _ := productOf(in.Service, in.Destination.Country)
-	weight, _ := strconv.ParseFloat(in.Weight, 64)
-	cost := sold.charge(weight, in.Options)
-	n := p.Ledger.Next()
-	stored, err := json.Marshal(kept{
-		Service:  in.Service,
+	entry := p.entryOf(r, in.delivery, kept{
 		Date:     in.Date,
-		Arrival:  arrival(in.Date, sold.days),
-		Created:  today(),
-		Weight:   in.Weight,
-		Base:     dollars(cost.base),
-		Options:  dollars(cost.options),
-		Fuel:     dollars(cost.fuel),
-		GST:      dollars(cost.gst),
-		PreTax:   dollars(cost.due - cost.gst),
 		HasPrice: in.HasPrice,
 		Encoding: in.Encoding,
-		From:     in.Sender.lines(),
-		To:       in.Destination.lines(),
-		City:     strings.ToUpper(in.Destination.City),
-		Province: in.Destination.State,
-		Zip:      in.Destination.Zip,
-		IsAbroad: in.Customs != nil,
-		Standard: sold.isGuaranteed,
 	})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-
-	p.Sell(w, r, emulator.Entry{
-		Number:    trackingNumber(n, in.Destination.Country != "CA"),
-		ID:        fmt.Sprintf("34053130918%07d", n),
-		Reference: in.RequestID,
-		Second:    in.Reference,
-		Account:   r.PathValue("customer"),
-		Service:   in.Service,
-		Amount:    dollars(cost.due),
-		Currency:  "CAD",
-		Kept:      stored,
-	}, func(sale emulator.Entry) (int, string, []byte) {
+	entry.Reference = in.RequestID
+	p.Sell(w, r, entry, func(sale emulator.Entry) (int, string, []byte) {
 		return http.StatusOK, shipmentType, encode(struct {
 			XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-info"`
 			info
@@ -259,14 +257,75 @@ func (p *post) sell(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// today returns the day in Ottawa, where Canada Post is.
-func today() string {
+// takes reports whether Canada Post sells a label. If not, it has answered.
+func (p *post) takes(w http.ResponseWriter, refusal func() (code, text string), country string) bool {
+	code, text := refusal()
+	switch {
+	case code != "":
+		refuse(w, http.StatusBadRequest, code, text)
+	case country == "US" && p.settings.Load().NoZonos:
+		refuse(w, http.StatusBadRequest, "9300", "A Declaration ID is required for the United States. Link a Zonos account to your profile.")
+	case p.Refuses():
+		p.Fail(w, http.StatusBadRequest)
+	default:
+		return true
+	}
+	return false
+}
+
+// entryOf returns the sale of a delivery.
+func (p *post) entryOf(r *http.Request, in delivery, stored kept) emulator.Entry {
+	sold, _ := productOf(in.Service, in.Destination.Country)
+	weight, _ := strconv.ParseFloat(in.Weight, 64)
+	cost := sold.charge(weight, in.Options)
+
+	stored.Service = in.Service
+	stored.Arrival = arrival(stored.Date, sold.days)
+	stored.Created = today()
+	stored.Weight = in.Weight
+	stored.Base = dollars(cost.base)
+	stored.Options = dollars(cost.options)
+	stored.Fuel = dollars(cost.fuel)
+	stored.GST = dollars(cost.gst)
+	stored.PreTax = dollars(cost.due - cost.gst)
+	stored.From = in.Sender.lines()
+	stored.To = in.Destination.lines()
+	stored.City = strings.ToUpper(in.Destination.City)
+	stored.Province = in.Destination.State
+	stored.Zip = in.Destination.Zip
+	stored.IsAbroad = in.Customs != nil
+	stored.Standard = sold.isGuaranteed
+	stored.Country = in.Destination.Country
+	stored.Sender = in.Sender
+	data, err := json.Marshal(stored)
+	if err != nil {
+		panic(err) // the package itself made it
+	}
+
+	n := p.Ledger.Next()
+	return emulator.Entry{
+		Number:   trackingNumber(n, in.Destination.Country != "CA"),
+		ID:       fmt.Sprintf("34053130918%07d", n),
+		Second:   in.Reference,
+		Account:  r.PathValue("customer"),
+		Service:  in.Service,
+		Amount:   dollars(cost.due),
+		Currency: "CAD",
+		Kept:     data,
+	}
+}
+
+// ottawa is the time zone of Canada Post.
+func ottawa() *time.Location {
 	zone, err := time.LoadLocation("America/Toronto")
 	if err != nil {
-		zone = time.FixedZone("EST", -5*60*60)
+		return time.FixedZone("EST", -5*60*60)
 	}
-	return time.Now().In(zone).Format(time.DateOnly)
+	return zone
 }
+
+// today returns the day in Ottawa.
+func today() string { return time.Now().In(ottawa()).Format(time.DateOnly) }
 
 // lines returns a party as a label has it.
 func (p party) lines() []string {
@@ -413,6 +472,9 @@ func (p *post) list(w http.ResponseWriter, r *http.Request) {
 		Shipments []info   `xml:"shipment-info"`
 	}
 	for _, sale := range sales {
+		if keptOf(sale).SoldBy != "" {
+			continue
+		}
 		if query.Get("provideShipmentInfo") == "true" && p.settings.Load().ShipmentInfo {
 			answer.Shipments = append(answer.Shipments, infoOf(r, sale))
 			continue
@@ -428,7 +490,7 @@ var compactDate = regexp.MustCompile(`^[0-9]{8}$`)
 
 // show answers GET .../shipment/{id}, the link of a look-up.
 func (p *post) show(w http.ResponseWriter, r *http.Request) {
-	sale, _, ok := p.Ledger.Sold(r.PathValue("id"))
+	sale, ok := p.soldBy("", r.PathValue("id"))
 	if !ok {
 		refuse(w, http.StatusNotFound, "8064", "The shipment was not found.")
 		return
@@ -437,6 +499,12 @@ func (p *post) show(w http.ResponseWriter, r *http.Request) {
 		XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-info"`
 		info
 	}{info: infoOf(r, sale)})
+}
+
+// soldBy returns the sale with an id, if the service sold it.
+func (p *post) soldBy(service, id string) (emulator.Entry, bool) {
+	sale, _, ok := p.Ledger.Sold(id)
+	return sale, ok && sale.ID == id && keptOf(sale).SoldBy == service
 }
 
 // soldOn returns the sales of a day that a look-up can see.
@@ -466,27 +534,40 @@ func (p *post) cancel(w http.ResponseWriter, r *http.Request) {
 
 // refund answers POST .../shipment/{id}/refund.
 func (p *post) refund(w http.ResponseWriter, r *http.Request) {
+	p.answerRefund(w, r, "", "shipment-refund-request", func(given ticket) (string, any) {
+		return shipmentType, struct {
+			XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-refund-request-info"`
+			ticket
+		}{ticket: given}
+	})
+}
+
+// ticket is how people at Canada Post know a request.
+type ticket struct {
+	Date string `xml:"service-ticket-date"`
+	ID   string `xml:"service-ticket-id"`
+}
+
+// answerRefund answers a request for a refund of what a service sold.
+func (p *post) answerRefund(w http.ResponseWriter, r *http.Request, service, document string, answer func(ticket) (contentType string, body any)) {
 	var in struct {
-		XMLName xml.Name `xml:"shipment-refund-request"`
-		Email   string   `xml:"email"`
+		Email string `xml:"email"`
 	}
-	if !decode(r, "shipment-refund-request", &in) || !strings.Contains(in.Email, "@") {
-		refuse(w, http.StatusBadRequest, "Server", "/rs/refund: the e-mail address is not valid")
+	if complaint := decode(r, document, &in); complaint != "" {
+		refuse(w, http.StatusBadRequest, "Server", "/rs/refund: "+complaint)
+		return
+	}
+	id := r.PathValue("id")
+	if _, ok := p.soldBy(service, id); !ok {
+		refuse(w, http.StatusNotFound, "8064", "The shipment was not found.")
 		return
 	}
 
-	id := r.PathValue("id")
-	p.TakeBack(w, r, id, func(again, known bool) (int, string, []byte) {
-		switch {
-		case !known:
-			return http.StatusNotFound, "application/xml", encode(messagesOf("8064", "The shipment was not found."))
-		case again:
+	p.TakeBack(w, r, id, func(again, _ bool) (int, string, []byte) {
+		if again {
 			return http.StatusBadRequest, "application/xml", encode(messagesOf("7292", "A refund has already been requested for this shipment."))
 		}
-		return http.StatusOK, shipmentType, encode(struct {
-			XMLName xml.Name `xml:"http://www.canadapost.ca/ws/shipment-v8 shipment-refund-request-info"`
-			Date    string   `xml:"service-ticket-date"`
-			Ticket  string   `xml:"service-ticket-id"`
-		}{Date: today(), Ticket: "GT" + id[len(id)-7:]})
+		contentType, body := answer(ticket{Date: today(), ID: "GT" + id[len(id)-7:]})
+		return http.StatusOK, contentType, encode(body)
 	})
 }
