@@ -44,18 +44,10 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	}
 	body.Document = document
 
-	var answer purchaseAnswer
-	err = d.do(ctx, carrierkit.Call{
-		Method: http.MethodPost,
-		URL:    d.base + "/shipping/v2/shipments",
-		Header: http.Header{"X-Amzn-Idempotencykey": {request.Reference}},
-		Body:   body,
-		Effect: true,
-	}, &answer)
+	answer, err := d.purchase(ctx, body, request.Reference)
 	if err != nil {
 		return ship.Sale{}, err
 	}
-
 	sold, err := chosen.sale(answer, request.Reference)
 	if err != nil {
 		return ship.Sale{}, err
@@ -65,6 +57,23 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		sold.Warnings = append(sold.Warnings, "Amazon's carrier ID is "+chosen.rated.CarrierID+": set tracking_carrier_id of the connection to it, or the parcel cannot be tracked")
 	}
 	return sold, nil
+}
+
+// purchase buys an offer of a quote. Amazon recognizes a repetition by its key, as long
+// as the quote lives, so the key is the reference of the attempt and nothing else: the
+// same request under it is the same shipment.
+//
+// fact: idempotency-key
+func (d *driver) purchase(ctx context.Context, body purchaseRequest, reference string) (purchaseAnswer, error) {
+	var answer purchaseAnswer
+	err := d.do(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + "/shipping/v2/shipments",
+		Header: http.Header{"X-Amzn-Idempotencykey": {reference}},
+		Body:   body,
+		Effect: true,
+	}, &answer)
+	return answer, err
 }
 
 // choose returns the offer that the client chose, or the cheapest of the service
@@ -78,10 +87,10 @@ func choose(quoted quote, offers []offer, request carrier.BuyOrder) (offer, erro
 		}})
 	}
 
-	price, serviceID, wasChosen := strings.Cut(request.Selection, " ")
+	wanted, wasChosen := parseSelection(request.Selection)
 	i := slices.IndexFunc(offers, func(o offer) bool {
 		if wasChosen {
-			return o.rated.ServiceID == serviceID
+			return o.rated.ServiceID == wanted.serviceID
 		}
 		return o.service.code == request.Service
 	})
@@ -91,7 +100,7 @@ func choose(quoted quote, offers []offer, request carrier.BuyOrder) (offer, erro
 
 	// The quote that the client saw has ended, so the price may be another.
 	chosen := offers[i]
-	if wasChosen && chosen.isDearer(price) {
+	if wasChosen && chosen.isDearer(wanted.price) {
 		return offer{}, &ship.Error{
 			Kind:    ship.Invalid,
 			Message: "the price of Amazon Shipping has risen to " + chosen.price.String() + " since it was quoted; ask for rates again",

@@ -63,16 +63,32 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 
 // Check asks which shipments wait for a collection form, which changes nothing
 // and needs the app, the authorization and the shipping account.
+//
+// Collection forms may be closed to an account that can ship. Then a parcel that does
+// not exist is tracked: an answer about the parcel shows that the account may ask.
 func (d *driver) Check(ctx context.Context) error {
 	var answer struct {
 		Carriers []struct{} `json:"unmanifestedCarrierInformationList"`
 	}
-	return d.do(ctx, carrierkit.Call{
+	err := d.do(ctx, carrierkit.Call{
 		Method: http.MethodPut,
 		URL:    d.base + "/shipping/v2/unmanifestedShipments",
 		Body:   struct{}{},
 	}, &answer)
+	if err == nil || !errors.Is(err, carrierkit.Status(http.StatusForbidden)) {
+		return err
+	}
+
+	_, trackErr := d.trackOne(ctx, noParcel)
+	isAnswer := ship.KindOf(trackErr) == ship.Invalid && ship.ErrorOf(trackErr).Refusal.Code != ""
+	if trackErr == nil || isAnswer {
+		return nil
+	}
+	return err
 }
+
+// noParcel is a number that no parcel has.
+const noParcel = "TBA000000000000"
 
 // userAgent is what Amazon asks every app to send.
 const userAgent = "Waybill/1.0 (Language=Go)"

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -169,7 +170,13 @@ func TestOffers(t *testing.T) {
 		if sum != rate.Price.Minor || rate.DeliveryAt.IsZero() {
 			t.Errorf("%+v", rate)
 		}
-		got = append(got, rate.Service+" "+rate.Price.Amount()+" "+rate.Selection)
+		// The end of a selection is when the quote ends.
+		i := strings.LastIndexByte(rate.Selection, ' ')
+		seconds, err := strconv.ParseInt(rate.Selection[i+1:], 10, 64)
+		if left := time.Until(time.Unix(seconds, 0)); err != nil || left < 9*time.Minute || left > 10*time.Minute {
+			t.Errorf("%q ends in %v, %v", rate.Selection, left, err)
+		}
+		got = append(got, rate.Service+" "+rate.Price.Amount()+" "+rate.Selection[:i])
 	}
 	want := []string{"standard 7.32 7.32USD SWA-US-GND", "one_day 13.41 13.41USD SWA-US-ONE"}
 	if !slices.Equal(got, want) {
@@ -198,6 +205,120 @@ func TestOffers(t *testing.T) {
 	_, err = amazon.Rates(t.Context(), heavy)
 	if ship.KindOf(err) != ship.Invalid || ship.ErrorOf(err).Refusal.Code != "WEIGHT_RESTRICTIONS" {
 		t.Errorf("a heavy parcel: %v", err)
+	}
+}
+
+// TestSelectionsWithoutAnEndAreBought: those of quotes that were stored before
+// selections had the end of their quote.
+func TestSelectionsWithoutAnEndAreBought(t *testing.T) {
+	t.Parallel()
+	chosen := order()
+	chosen.Service = "one_day"
+	chosen.Selection = "13.41USD SWA-US-ONE"
+	sold, err := openWith(t, credentials, carriertest.Server(t, newStandIn(t))).Buy(t.Context(), chosen)
+	if err != nil || sold.Price.Amount() != "13.41" {
+		t.Errorf("%+v, %v", sold, err)
+	}
+}
+
+// sentPackage is the part of a quote that these tests read.
+type sentPackage struct {
+	Insured struct {
+		Value json.Number `json:"value"`
+		Unit  string      `json:"unit"`
+	} `json:"insuredValue"`
+	Items []struct {
+		Weight struct {
+			Value json.Number `json:"value"`
+			Unit  string      `json:"unit"`
+		} `json:"weight"`
+		Invoice *struct {
+			Number string `json:"invoiceNumber"`
+		} `json:"invoiceDetails"`
+	} `json:"items"`
+}
+
+// quoted returns the package of the request that an order is quoted with.
+func quoted(t *testing.T, given carrier.Credentials, asked ship.Order) sentPackage {
+	t.Helper()
+	var sent struct {
+		Packages []sentPackage `json:"packages"`
+	}
+	via := carriertest.Server(t, newStandIn(t))
+	amazon := openWith(t, given, doer(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/rates") {
+			body, err := readAll(r)
+			if err != nil {
+				return nil, err
+			}
+			if err := json.Unmarshal(body, &sent); err != nil {
+				t.Error(err)
+			}
+			r.Body = bodyOf(body)
+		}
+		return via.Do(r)
+	}))
+
+	// The emulator sells in the United States, so it has no offer elsewhere.
+	if _, err := amazon.Rates(t.Context(), asked); err != nil && ship.ErrorOf(err).Refusal.Code != "NO_COVERAGE" {
+		t.Fatal(err)
+	}
+	if len(sent.Packages) != 1 {
+		t.Fatalf("%d packages", len(sent.Packages))
+	}
+	return sent.Packages[0]
+}
+
+// TestGoodsHaveAWeightAndAValue: Amazon requires the weight of every item, and an
+// insured value.
+func TestGoodsHaveAWeightAndAValue(t *testing.T) {
+	t.Parallel()
+	unknown := quoted(t, credentials, order().Order)
+	if unknown.Insured.Value != "0" || unknown.Items[0].Weight.Value != "2" || unknown.Items[0].Weight.Unit != "POUND" {
+		t.Errorf("without goods: %+v", unknown)
+	}
+
+	asked := order().Order
+	asked.Customs = &ship.Customs{InvoiceNumber: "INV-7", Items: []ship.CustomsItem{
+		{Description: "Shoes", Quantity: 2, Value: ship.Money{Minor: 3000, Currency: "USD"}, WeightGrams: 300},
+		{Description: "Laces", Quantity: 1, Value: ship.Money{Minor: 500, Currency: "USD"}},
+	}}
+	goods := quoted(t, credentials, asked)
+	if goods.Insured.Value != "65.00" || goods.Insured.Unit != "USD" || goods.Items[0].Weight.Value != "300" || goods.Items[1].Weight.Value != "308" || goods.Items[0].Invoice != nil {
+		t.Errorf("with goods: %+v", goods)
+	}
+
+	asked.Options.InsuredValue = ship.Money{Minor: 1000, Currency: "USD"}
+	if insured := quoted(t, credentials, asked); insured.Insured.Value != "10.00" {
+		t.Errorf("insured: %+v", insured)
+	}
+
+	// In India the invoice goes with the items.
+	given := maps.Clone(credentials)
+	given["business_id"] = "IN"
+	asked.Options.InsuredValue = ship.Money{}
+	asked.Origin.Country = "IN"
+	asked.Destination.Country = "IN"
+	for i := range asked.Customs.Items {
+		asked.Customs.Items[i].Value.Currency = "INR"
+	}
+	if indian := quoted(t, given, asked); indian.Items[0].Invoice == nil || indian.Items[0].Invoice.Number != "INV-7" {
+		t.Errorf("in India: %+v", indian)
+	}
+}
+
+// TestACheckDoesNotNeedCollectionForms: they may be closed to an account that ships.
+func TestACheckDoesNotNeedCollectionForms(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t)
+	amazon := openWith(t, credentials, carriertest.Server(t, server))
+	set(t, server, `{"noForms":true}`)
+	if err := amazon.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	set(t, server, `{"noRole":true}`)
+	if err := amazon.Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("without the role: %v, want forbidden", err)
 	}
 }
 

@@ -31,12 +31,14 @@ func (c *checker) pack(order ship.Order, reference string) pack {
 		Reference:    reference,
 		Dimensions:   dimensionsOf(*sides),
 		Weight:       weightOf(parcel.WeightUnit, parcel.Weight, parcel.WeightGrams),
-		InsuredValue: c.zeroOr(order.Options.InsuredValue),
+		InsuredValue: c.insuredValue(order),
 		Items:        c.items(order),
 	}
 }
 
 // weightUnits and lengthUnits are Amazon's words for the units that it takes.
+//
+// fact: units
 var (
 	weightUnits = map[ship.WeightUnit]string{ship.Gram: "GRAM", ship.Kilogram: "KILOGRAM", ship.Ounce: "OUNCE", ship.Pound: "POUND"}
 	lengthUnits = map[ship.LengthUnit]string{ship.Inch: "INCH", ship.Centimetre: "CENTIMETER"}
@@ -68,22 +70,54 @@ func number(value float64) json.Number {
 	return json.Number(strconv.FormatFloat(value, 'f', -1, 64))
 }
 
-// items returns what is in the parcel. Amazon requires an item, so a parcel whose
-// contents are not known has one.
-func (c *checker) items(order ship.Order) []item {
-	if order.Customs == nil || len(order.Customs.Items) == 0 {
-		return []item{{Quantity: 1, Description: "Merchandise"}}
+// insuredValue returns the value that the order asks to insure, or that of the goods
+// where it is known: Amazon requires one of every parcel.
+//
+// fact: insured-value
+func (c *checker) insuredValue(order ship.Order) money {
+	if !order.Options.InsuredValue.IsZero() || order.Customs == nil {
+		return c.zeroOr(order.Options.InsuredValue)
 	}
 
-	var list []item
+	total := ship.Money{Currency: c.business.currency}
 	for _, given := range order.Customs.Items {
+		if given.Value.Currency != total.Currency {
+			return c.zeroOr(ship.Money{})
+		}
+		total.Minor += given.Value.Minor * int64(given.Quantity)
+	}
+	return c.zeroOr(total)
+}
+
+// items returns what is in the parcel. Amazon requires an item with its weight, so a
+// parcel whose contents are not known has one that weighs as much as the parcel.
+//
+// fact: item-weight
+func (c *checker) items(order ship.Order) []item {
+	parcel := order.Parcels[0]
+	if order.Customs == nil || len(order.Customs.Items) == 0 {
+		return []item{{
+			Quantity:    1,
+			Description: "Merchandise",
+			Weight:      weightOf(parcel.WeightUnit, parcel.Weight, parcel.WeightGrams),
+		}}
+	}
+
+	weights := carrierkit.ItemWeights(order)
+	var list []item
+	for i, given := range order.Customs.Items {
 		value := c.zeroOr(given.Value)
-		list = append(list, item{
+		written := item{
 			Quantity:    given.Quantity,
 			Description: given.Description,
 			Identifier:  given.SKU,
 			Value:       &value,
-		})
+			Weight:      weightOf("", 0, weights[i]),
+		}
+		if number := order.Customs.InvoiceNumber; number != "" && c.business.country == "IN" {
+			written.Invoice = &invoiceDetails{number}
+		}
+		list = append(list, written)
 	}
 	return list
 }

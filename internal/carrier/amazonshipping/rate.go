@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,11 +45,13 @@ type offer struct {
 	service service
 	price   ship.Money
 	extras  []extra
+	expires time.Time // of the quote, by our clock when it was asked for
 }
 
 // quote asks for rates, and returns the offers among them, the cheapest first.
 func (d *driver) quote(ctx context.Context, p draft) (quote, []offer, error) {
 	var answer rateAnswer
+	expires := time.Now().Add(quoteLife)
 	err := d.do(ctx, carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + "/shipping/v2/shipments/rates",
@@ -64,6 +67,7 @@ func (d *driver) quote(ctx context.Context, p draft) (quote, []offer, error) {
 	var offers []offer
 	for _, offered := range answer.Payload.Rates {
 		if o, ok := p.offerOf(offered); ok {
+			o.expires = expires
 			offers = append(offers, o)
 		}
 	}
@@ -144,10 +148,39 @@ func (o offer) rate() ship.Rate {
 }
 
 // selection is what a purchase needs to find the offer again, and to notice that
-// its price has risen: "691USD SWA-US-GND".
+// its price has risen, and when the quote ends, in seconds since 1970:
+// "6.91USD SWA-US-GND 1795010400".
 func (o offer) selection() string {
-	return o.price.Amount() + o.price.Currency + " " + o.rated.ServiceID
+	return o.price.Amount() + o.price.Currency + " " + o.rated.ServiceID + " " + strconv.FormatInt(o.expires.Unix(), 10)
 }
+
+// selected is what a selection says.
+type selected struct {
+	price     string
+	serviceID string
+	expires   time.Time // of the quote; zero for a selection that was made before selections had it
+}
+
+// parseSelection reads a selection; not ok if the service was chosen without a quote.
+func parseSelection(text string) (selected, bool) {
+	parts := strings.Fields(text)
+	if len(parts) < 2 {
+		return selected{}, false
+	}
+	chosen := selected{price: parts[0], serviceID: parts[1]}
+	if len(parts) > 2 {
+		if seconds, err := strconv.ParseInt(parts[2], 10, 64); err == nil {
+			chosen.expires = time.Unix(seconds, 0)
+		}
+	}
+	return chosen, true
+}
+
+// quoteLife is how long a quote can be bought, with the same request and the same
+// key as often as needed.
+//
+// fact: token-life
+const quoteLife = 10 * time.Minute
 
 // noOffer is the error of a quote without an offer, in Amazon's words.
 func noOffer(quoted quote) error {

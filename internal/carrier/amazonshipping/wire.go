@@ -44,6 +44,13 @@ type item struct {
 	Description string `json:"description,omitempty"`
 	Identifier  string `json:"itemIdentifier,omitempty"`
 	Value       *money `json:"itemValue,omitempty"`
+	Weight      weight `json:"weight"`
+
+	Invoice *invoiceDetails `json:"invoiceDetails,omitempty"`
+}
+
+type invoiceDetails struct {
+	Number string `json:"invoiceNumber"`
 }
 
 type pack struct {

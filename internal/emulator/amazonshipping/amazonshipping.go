@@ -4,12 +4,15 @@
 // with the service, and tests compare the service's records with its ledger.
 //
 // Like the real API, it sells quotes, which end after ten minutes, recognizes a
-// repeated purchase by its idempotency key, takes only documents that the rate
-// offers, and has no search by reference.
+// repeated purchase by its idempotency key as long as the quote lives, takes only
+// documents that the rate offers, and has no search by reference. Requests with
+// members that Amazon's model does not have are refused: Amazon does not document
+// whether it ignores them.
 package amazonshipping
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -43,6 +46,10 @@ type settings struct {
 	// Surcharge is added to every price, in cents: prices change between a quote
 	// and the purchase.
 	Surcharge int `json:"surcharge,omitempty"`
+	// NoForms closes collection forms to the account.
+	NoForms bool `json:"noForms,omitempty"`
+	// NoRole makes the app lack the role for shipping.
+	NoRole bool `json:"noRole,omitempty"`
 	// Withdrawn makes the authorization of the app end.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
@@ -78,6 +85,8 @@ func (a *amazon) route(pattern string, handler http.HandlerFunc) {
 			a.Fail(w, http.StatusUnauthorized)
 		case r.Header.Get("User-Agent") == "":
 			refuse(w, http.StatusBadRequest, "InvalidRequest", "The user agent is missing")
+		case a.settings.Load().NoRole:
+			a.Fail(w, http.StatusForbidden)
 		default:
 			handler(w, r)
 		}
@@ -106,7 +115,21 @@ func (a *amazon) issueToken(w http.ResponseWriter, r *http.Request) {
 }
 
 // unmanifested answers PUT /shipping/v2/unmanifestedShipments: none wait.
-func (a *amazon) unmanifested(w http.ResponseWriter, _ *http.Request) {
+func (a *amazon) unmanifested(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Clients []struct {
+			Type string `json:"clientReferenceType"`
+			ID   string `json:"clientReferenceId"`
+		} `json:"clientReferenceDetails"`
+	}
+	if a.settings.Load().NoForms {
+		a.Fail(w, http.StatusForbidden)
+		return
+	}
+	if err := decode(r.Body, &in); err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidRequest", err.Error())
+		return
+	}
 	reply(w, http.StatusOK, map[string]any{"unmanifestedCarrierInformationList": []any{}})
 }
 
@@ -138,6 +161,13 @@ func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(encode(body))
+}
+
+// decode reads a request with no other members than those of the model.
+func decode(body io.Reader, into any) error {
+	decoder := json.NewDecoder(body)
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 // encode encodes what the package itself made, which never fails.

@@ -16,7 +16,7 @@ import (
 const parcel = `{"shipFrom":{"name":"Shop","addressLine1":"1 Main St","stateOrRegion":"NY","city":"Albany","countryCode":"US","postalCode":"12207"},
 "shipTo":{"name":"Ann Lee","addressLine1":"2 Oak Ave","stateOrRegion":"NJ","city":"Newark","countryCode":"US","postalCode":"07102"},
 "packages":[{"dimensions":{"length":12,"width":9,"height":4,"unit":"INCH"},"weight":{"unit":"POUND","value":2},"insuredValue":{"value":0,"unit":"USD"},
-"packageClientReferenceId":"PKG-1","items":[{"quantity":1}]}],"channelDetails":{"channelType":"EXTERNAL"}}`
+"packageClientReferenceId":"PKG-1","items":[{"quantity":1,"weight":{"unit":"POUND","value":2}}]}],"channelDetails":{"channelType":"EXTERNAL"}}`
 
 type bench struct {
 	t      *testing.T
@@ -101,6 +101,39 @@ func TestAKeySellsOnce(t *testing.T) {
 	if n := len(b.server.Ledger.Entries()); n != 1 {
 		t.Errorf("%d sales", n)
 	}
+
+	// A repetition after the quote has ended is refused, under the same key too.
+	w := httptest.NewRecorder()
+	b.server.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/_emulator/settings", strings.NewReader(`{"quoteLife":"1ns"}`)))
+	if status, answer := b.ask(http.MethodPost, "/shipping/v2/shipments", "K1", body); status != http.StatusBadRequest || !strings.Contains(answer, "TOKEN_EXPIRED") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// TestRequestsThatAmazonRefuses changes one thing of a quote that is answered.
+func TestRequestsThatAmazonRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, change := range map[string][2]string{
+		"an unknown member":       {`"quantity":1`, `"quantity":1,"colour":"red"`},
+		"another letter case":     {`"insuredValue"`, `"insured_value"`},
+		"an item without weight":  {`"quantity":1,"weight":{"unit":"POUND","value":2}`, `"quantity":1`},
+		"no item":                 {`{"quantity":1,"weight":{"unit":"POUND","value":2}}`, ``},
+		"another currency":        {`"value":0,"unit":"USD"`, `"value":0,"unit":"EUR"`},
+		"another unit":            {`"unit":"INCH"`, `"unit":"IN"`},
+		"a side of 0":             {`"height":4`, `"height":0`},
+		"a quantity of 0":         {`"quantity":1`, `"quantity":0`},
+		"no state":                {`"stateOrRegion":"NJ",`, ``},
+		"a name of 51 characters": {`"Ann Lee"`, `"` + strings.Repeat("A", 51) + `"`},
+	} {
+		if !strings.Contains(parcel, change[0]) {
+			t.Fatalf("%s: nothing to change", name)
+		}
+		status, answer := b.ask(http.MethodPost, "/shipping/v2/shipments/rates", "", strings.Replace(parcel, change[0], change[1], 1))
+		if status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -110,6 +143,10 @@ func TestRefusals(t *testing.T) {
 	for name, wrong := range map[string]string{
 		"another size":  strings.Replace(body, `"width":4`, `"width":5`, 1),
 		"no choice":     strings.Replace(body, `{"id":"NO_CONFIRMATION"}`, "", 1),
+		"no such extra": strings.Replace(body, "NO_CONFIRMATION", "NONE", 1),
+		"no joining":    strings.Replace(body, `"needFileJoining":false,`, "", 1),
+		"another dpi":   strings.Replace(body, `"dpi":203`, `"dpi":96`, 1),
+		"no such paper": strings.Replace(body, `["LABEL"]`, `["LABEL","POSTER"]`, 1),
 		"another quote": strings.Replace(body, "amzn1.rq.", "amzn1.rq.9", 1),
 	} {
 		if status, answer := b.ask(http.MethodPost, "/shipping/v2/shipments", name, wrong); status != http.StatusBadRequest {

@@ -1,6 +1,7 @@
 package amazonshipping
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,10 +24,18 @@ var products = []product{
 	{"USPS-GA", "USPS Ground Advantage", "USPS", 540, 30, 4}, // of a linked account
 }
 
+// The messages have all members of Amazon's model, also those that the emulator does
+// not read.
+
 type place struct {
 	Name    string `json:"name"`
 	Company string `json:"companyName"`
 	Line1   string `json:"addressLine1"`
+	Line2   string `json:"addressLine2"`
+	Line3   string `json:"addressLine3"`
+	Email   string `json:"email"`
+	Phone   string `json:"phoneNumber"`
+	Geocode any    `json:"geocode"`
 	City    string `json:"city"`
 	State   string `json:"stateOrRegion"`
 	Zip     string `json:"postalCode"`
@@ -40,38 +49,102 @@ func (p place) invalid(name string) string {
 		return name + ".name must have 1 to 50 characters"
 	case p.Line1 == "" || len([]rune(p.Line1)) > 60:
 		return name + ".addressLine1 must have 1 to 60 characters"
+	case len([]rune(p.Line2)) > 60 || len([]rune(p.Line3)) > 60 || len(p.Phone) > 20 || len(p.Email) > 64:
+		return name + " has a line of more than 60, a phone number of more than 20 or an e-mail address of more than 64 characters"
 	case p.City == "" || p.State == "" || p.Zip == "" || len(p.Country) != 2:
 		return name + " lacks city, stateOrRegion, postalCode or countryCode"
 	}
 	return ""
 }
 
+type amount struct {
+	Value *float64 `json:"value"`
+	Unit  string   `json:"unit"`
+}
+
+type mass struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// isValid reports whether it is a weight in one of Amazon's units.
+func (m mass) isValid() bool { return pounds[m.Unit] != 0 && m.Value > 0 }
+
+type goods struct {
+	Quantity    int     `json:"quantity"`
+	Value       *amount `json:"itemValue"`
+	Description string  `json:"description"`
+	Identifier  string  `json:"itemIdentifier"`
+	Weight      mass    `json:"weight"`
+	Volume      any     `json:"liquidVolume"`
+	IsHazmat    bool    `json:"isHazmat"`
+	Dangers     any     `json:"dangerousGoodsDetails"`
+	ProductType string  `json:"productType"`
+	Invoice     *struct {
+		Number string `json:"invoiceNumber"`
+		Date   string `json:"invoiceDate"`
+	} `json:"invoiceDetails"`
+	Serials []string `json:"serialNumbers"`
+	Direct  any      `json:"directFulfillmentItemIdentifiers"`
+}
+
 type rateRequest struct {
-	ShipFrom place `json:"shipFrom"`
-	ShipTo   place `json:"shipTo"`
+	ShipFrom place  `json:"shipFrom"`
+	ShipTo   place  `json:"shipTo"`
+	ReturnTo *place `json:"returnTo"`
+	ShipDate string `json:"shipDate"`
+	Notes    any    `json:"shipperInstruction"`
 	Packages []struct {
-		Reference string `json:"packageClientReferenceId"`
-		Weight    struct {
-			Value float64 `json:"value"`
-			Unit  string  `json:"unit"`
-		} `json:"weight"`
+		Reference  string `json:"packageClientReferenceId"`
+		Weight     mass   `json:"weight"`
 		Dimensions *struct {
 			Length float64 `json:"length"`
+			Width  float64 `json:"width"`
+			Height float64 `json:"height"`
+			Unit   string  `json:"unit"`
 		} `json:"dimensions"`
-		InsuredValue *struct {
-			Unit string `json:"unit"`
-		} `json:"insuredValue"`
-		Items []struct {
-			Quantity int `json:"quantity"`
-		} `json:"items"`
+		InsuredValue *amount `json:"insuredValue"`
+		IsHazmat     bool    `json:"isHazmat"`
+		Seller       string  `json:"sellerDisplayName"`
+		Charges      any     `json:"charges"`
+		Items        []goods `json:"items"`
 	} `json:"packages"`
-	Taxes []struct {
+	Extras any `json:"valueAddedServices"`
+	Taxes  []struct {
 		Type   string `json:"taxType"`
 		Number string `json:"taxRegistrationNumber"`
 	} `json:"taxDetails"`
 	Channel struct {
-		Type string `json:"channelType"`
+		Type     string `json:"channelType"`
+		Order    any    `json:"amazonOrderDetails"`
+		Shipment any    `json:"amazonShipmentDetails"`
 	} `json:"channelDetails"`
+	Clients     any    `json:"clientReferenceDetails"`
+	Type        string `json:"shipmentType"`
+	AccessPoint *struct {
+		ID string `json:"accessPointId"`
+	} `json:"destinationAccessPointDetails"`
+	Accounts any `json:"carrierAccounts"`
+}
+
+// currencies are those of the businesses. Amazon refuses amounts in any other: "The
+// currency unit passed into the request is invalid".
+var currencies = map[string]string{
+	"AmazonShipping_US":  "USD",
+	"AmazonShipping_UK":  "GBP",
+	"AmazonShipping_IN":  "INR",
+	"AmazonShipping_IT":  "EUR",
+	"AmazonShipping_ES":  "EUR",
+	"AmazonShipping_FR":  "EUR",
+	"AmazonShipping_JP":  "JPY",
+	"AmazonShipping_UAE": "AED",
+	"AmazonShipping_SA":  "SAR",
+	"AmazonShipping_EG":  "EGP",
+}
+
+// isIn reports whether the amount is one of the currency.
+func (a amount) isIn(currency string) bool {
+	return a.Value != nil && *a.Value >= 0 && a.Unit == currency
 }
 
 // quoted is a quote that can be bought.
@@ -88,17 +161,24 @@ var pounds = map[string]float64{"POUND": 1, "OUNCE": 1.0 / 16, "KILOGRAM": 2.204
 // rates answers POST /shipping/v2/shipments/rates.
 func (a *amazon) rates(w http.ResponseWriter, r *http.Request) {
 	var in rateRequest
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidRequest", "the body is not JSON")
+	if err := decode(r.Body, &in); err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidRequest", err.Error())
 		return
 	}
-	if details := in.invalid(); details != "" {
+
+	// A request without a business is one of the United Kingdom.
+	business := cmp.Or(r.Header.Get("X-Amzn-Shipping-Business-Id"), "AmazonShipping_UK")
+	currency := currencies[business]
+	if business == "AmazonShipping_UK" && in.ShipFrom.Country != "GB" {
+		currency = "" // there is no offer in any currency
+	}
+	if details := in.invalid(currency); details != "" {
 		refuse(w, http.StatusBadRequest, "InvalidRequest", details)
 		return
 	}
 
 	weight := in.Packages[0].Weight.Value * pounds[in.Packages[0].Weight.Unit]
-	isCovered := r.Header.Get("X-Amzn-Shipping-Business-Id") == BusinessID && in.ShipFrom.Country == "US" && in.ShipTo.Country == "US"
+	isCovered := business == BusinessID && in.ShipFrom.Country == "US" && in.ShipTo.Country == "US"
 	switch {
 	case !isCovered:
 		a.answerIneligible(w, "NO_COVERAGE", "The service does not cover the addresses.")
@@ -109,7 +189,7 @@ func (a *amazon) rates(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (in rateRequest) invalid() string {
+func (in rateRequest) invalid(currency string) string {
 	for name, party := range map[string]place{"shipFrom": in.ShipFrom, "shipTo": in.ShipTo} {
 		if details := party.invalid(name); details != "" {
 			return details
@@ -127,8 +207,25 @@ func (in rateRequest) invalid() string {
 	switch {
 	case parcel.Reference == "" || parcel.Dimensions == nil || parcel.InsuredValue == nil || len(parcel.Items) == 0:
 		return "packages[0] lacks packageClientReferenceId, dimensions, insuredValue or items"
-	case pounds[parcel.Weight.Unit] == 0 || parcel.Weight.Value <= 0:
+	case parcel.Dimensions.Unit != "INCH" && parcel.Dimensions.Unit != "CENTIMETER", min(parcel.Dimensions.Length, parcel.Dimensions.Width, parcel.Dimensions.Height) <= 0:
+		return "packages[0].dimensions are not valid"
+	case !parcel.Weight.isValid():
 		return "packages[0].weight is not valid"
+	case currency != "" && !parcel.InsuredValue.isIn(currency):
+		return "The currency unit passed into the request is invalid"
+	}
+	for _, item := range parcel.Items {
+		switch {
+		case item.Quantity < 1:
+			return "items need a quantity of at least 1"
+		case !item.Weight.isValid():
+			return "items need a weight" // the model has it as optional, and Amazon does not
+		case currency != "" && item.Value != nil && !item.Value.isIn(currency):
+			return "The currency unit passed into the request is invalid"
+		}
+	}
+	if _, err := time.Parse(time.RFC3339, in.ShipDate); err != nil && in.ShipDate != "" {
+		return "shipDate is not a date-time"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package amazonshipping
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -19,13 +20,16 @@ type purchaseRequest struct {
 	Document struct {
 		Format string   `json:"format"`
 		Size   size     `json:"size"`
+		DPI    int      `json:"dpi"`
 		Layout string   `json:"pageLayout"`
-		Joined bool     `json:"needFileJoining"`
+		Joined *bool    `json:"needFileJoining"`
 		Types  []string `json:"requestedDocumentTypes"`
+		Custom any      `json:"requestedLabelCustomization"`
 	} `json:"requestedDocumentSpecification"`
 	Extras []struct {
 		ID string `json:"id"`
 	} `json:"requestedValueAddedServices"`
+	Inputs any `json:"additionalInputs"`
 }
 
 // kept is what the emulator needs of a sale to answer again.
@@ -44,22 +48,16 @@ type kept struct {
 func (a *amazon) purchase(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	var in purchaseRequest
-	if err != nil || json.Unmarshal(body, &in) != nil {
-		refuse(w, http.StatusBadRequest, "InvalidRequest", "the body is not JSON")
+	if err == nil {
+		err = decode(bytes.NewReader(body), &in)
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "InvalidRequest", err.Error())
 		return
 	}
 
-	// A repeated purchase is the first one.
 	key := r.Header.Get("X-Amzn-Idempotencykey")
-	if sale, ok := a.soldUnder(key); ok {
-		if keptOf(sale).Body != string(body) {
-			refuse(w, http.StatusBadRequest, "InvalidRequest", "The idempotency key was used with another request")
-			return
-		}
-		reply(w, http.StatusOK, answerOf(sale))
-		return
-	}
-
+	sale, isRepeated := a.soldUnder(key)
 	a.mu.Lock()
 	bought := a.quotes[in.Token]
 	a.mu.Unlock()
@@ -71,13 +69,18 @@ func (a *amazon) purchase(w http.ResponseWriter, r *http.Request) {
 	case bought == nil:
 		refuse(w, http.StatusBadRequest, "InvalidRequest", "The request token is not known")
 	case time.Since(bought.at) > life:
+		// Whether Amazon still recognizes a repetition then is not documented.
 		refuse(w, http.StatusBadRequest, "TOKEN_EXPIRED", "The request token has expired")
+	case isRepeated && keptOf(sale).Body != string(body):
+		refuse(w, http.StatusBadRequest, "InvalidRequest", "The idempotency key was used with another request")
+	case isRepeated:
+		reply(w, http.StatusOK, answerOf(sale))
 	case bought.cents[in.RateID] == 0:
 		refuse(w, http.StatusBadRequest, "InvalidRequest", "The rate is not one of the request token")
 	case !in.isOffered():
 		refuse(w, http.StatusBadRequest, "InvalidRequest", "The document specification is not one that the rate supports")
-	case len(in.Extras) != 1:
-		refuse(w, http.StatusBadRequest, "InvalidRequest", "The group DELIVERY_CONFIRMATION requires a choice")
+	case !in.hasChosen():
+		refuse(w, http.StatusBadRequest, "InvalidRequest", "The requested value added services are invalid. Please check the value added services offered in the GetRates response.")
 	case a.Refuses():
 		a.Fail(w, http.StatusBadRequest)
 	default:
@@ -95,9 +98,22 @@ func (a *amazon) soldUnder(key string) (emulator.Entry, bool) {
 	return emulator.Entry{}, false
 }
 
+// hasChosen reports whether one service of the group that requires a choice was chosen,
+// and no other.
+func (in purchaseRequest) hasChosen() bool {
+	return len(in.Extras) == 1 && (in.Extras[0].ID == "SIGNATURE_CONFIRMATION" || in.Extras[0].ID == "NO_CONFIRMATION")
+}
+
 // isOffered reports whether the rate has the document.
 func (in purchaseRequest) isOffered() bool {
-	return slices.Contains(in.Document.Types, "LABEL") && !in.Document.Joined && slices.ContainsFunc(documents, func(offered document) bool {
+	if in.Document.Joined == nil || *in.Document.Joined || in.Document.DPI != 203 && in.Document.DPI != 300 {
+		return false
+	}
+	isKnown := func(kind string) bool { return kind == "LABEL" || kind == "PACKSLIP" }
+	if slices.ContainsFunc(in.Document.Types, func(kind string) bool { return !isKnown(kind) }) {
+		return false
+	}
+	return slices.Contains(in.Document.Types, "LABEL") && slices.ContainsFunc(documents, func(offered document) bool {
 		layouts, _ := offered.Options[0]["supportedPageLayouts"].([]string)
 		return offered.Format == in.Document.Format && offered.Size == in.Document.Size && slices.Contains(layouts, in.Document.Layout)
 	})
