@@ -522,7 +522,7 @@ func TestTheWayBackIsNoDelivery(t *testing.T) {
 	want := []string{
 		"PickupDone picked_up/ Pickup done [Newark, NJ, US]",
 		"Undeliverable exception/undeliverable Undeliverable [Newark, NJ, US]",
-		"Delivered/RETURNS exception/returned Delivered [Newark, NJ, US]",
+		"Delivered/RETURNS exception/return_to_sender Delivered [Newark, NJ, US]",
 		"SomethingNew /unmapped Something new [Newark, NJ, US]",
 	}
 	if !slices.Equal(got, want) {

@@ -27,8 +27,12 @@ func refusalOf(body []byte) ship.Refusal {
 }
 
 // accountCodes are the codes for an account that cannot be used at all: no change
-// of the order resolves them.
-var accountCodes = []string{"AA004", "E002"}
+// of the order resolves them. AA001 is a key that was deactivated, AA002 a key of
+// the other environment, AA003 a key of another customer, and AA004 a customer that
+// may not be mailed for.
+//
+// fact: account-codes
+var accountCodes = []string{"AA001", "AA002", "AA003", "AA004", "E002"}
 
 // explain says that a refusal is about the connection, or that Canada Post limits
 // its calls.
@@ -43,7 +47,7 @@ func explain(err error) error {
 	case slices.Contains(accountCodes, declined.Refusal.Code):
 		refused.Kind = ship.Forbidden
 		refused.Message = "Canada Post does not let the API key use these numbers; check the customer and contract numbers of this connection under Carriers"
-	case strings.Contains(declined.Refusal.Message, "SLM Monitor"):
+	case strings.Contains(declined.Refusal.Message, "SLM Monitor"): // fact: throttle-words
 		refused.Kind = ship.Limited
 		refused.Message = "the carrier is rate-limiting requests; try again later"
 	}

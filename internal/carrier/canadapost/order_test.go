@@ -268,6 +268,17 @@ func TestOrdersThatCanadaPostDoesNotTake(t *testing.T) {
 
 func TestWrongNumbersAreTheConnections(t *testing.T) {
 	t.Parallel()
+	for _, code := range []string{"AA001", "AA002", "AA003", "AA004", "E002"} {
+		via := carriertest.Answer{
+			Path:   "/price",
+			Status: http.StatusBadRequest,
+			Body:   `<messages xmlns="http://www.canadapost.ca/ws/messages"><message><code>` + code + `</code><description>No.</description></message></messages>`,
+		}.Instead(carriertest.Server(t, newStandIn(t)))
+		if _, err := openWith(t, credentials, via).Rates(t.Context(), domesticOrder().Order); ship.KindOf(err) != ship.Forbidden {
+			t.Errorf("%s: %v, want forbidden", code, err)
+		}
+	}
+
 	other := carrier.Credentials{}
 	for name, value := range credentials {
 		other[name] = value

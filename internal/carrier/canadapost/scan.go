@@ -1,6 +1,7 @@
 package canadapost
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -36,11 +37,17 @@ func (o occurrence) code() string {
 
 	text := strings.ToLower(o.Text)
 	goesBack := strings.Contains(text, "return") && !strings.Contains(text, "return label")
-	if _, _, hasSecondSense := meaning(code + returning); goesBack && hasSecondSense {
+	if _, _, hasSecondSense := statuses.Meaning(code + returning); goesBack && hasSecondSense {
+		return code + returning
+	}
+	if status, _, _ := statuses.Meaning(code); status == ship.Delivered && toSender.MatchString(text) {
 		return code + returning
 	}
 	return code
 }
+
+// toSender are the words of a delivery to the sender.
+var toSender = regexp.MustCompile(`\bto (the )?sender\b`)
 
 // returning marks the second sense of an identifier.
 const returning = "/RETURN"

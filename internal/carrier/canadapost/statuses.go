@@ -14,8 +14,14 @@ var statusText string
 // statuses is what the identifiers of events mean.
 var statuses = carrierkit.ParseStatuses(statusText)
 
-// meaning returns what a scan's code means.
+// meaning returns what a scan's code means. A delivery to the sender is none to the
+// recipient, whatever its identifier.
 func meaning(code string) (status ship.Status, reason string, known bool) {
+	if identifier, ok := strings.CutSuffix(code, returning); ok {
+		if status, _, known := statuses.Meaning(identifier); known && status == ship.Delivered {
+			return ship.Exception, "return_to_sender", true
+		}
+	}
 	return statuses.Meaning(code)
 }
 

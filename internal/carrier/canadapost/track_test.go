@@ -70,12 +70,14 @@ func TestTimelines(t *testing.T) {
 		"texts decide where an identifier has two senses": {
 			history("",
 				event("2026-03-09 10:00:00 EST", "1496", "Item returned to sender and delivered", ""),
+				event("2026-03-09 09:30:00 EST", "1408", "Item successfully delivered to the sender", ""),
 				event("2026-03-09 08:00:00 EST", "0174", "Returned item is out for delivery", ""),
 				event("2026-03-08 08:00:00 EST", "1496", "Delivered", ""),
 				event("2026-03-07 08:00:00 EST", "3002", "Return label created", ""),
 				event("2026-03-06 08:00:00 EST", "1435", "Notice card left", "")),
 			[]string{
-				"2026-03-09T15:00:00Z 1496/RETURN exception/returned [] Item returned to sender and delivered",
+				"2026-03-09T15:00:00Z 1496/RETURN exception/return_to_sender [] Item returned to sender and delivered",
+				"2026-03-09T14:30:00Z 1408/RETURN exception/return_to_sender [] Item successfully delivered to the sender",
 				"2026-03-09T13:00:00Z 0174/RETURN exception/return_to_sender [] Returned item is out for delivery",
 				"2026-03-08T13:00:00Z 1496 delivered [] Delivered",
 				"2026-03-07T13:00:00Z 3002 label_generated/return_label [] Return label created",
