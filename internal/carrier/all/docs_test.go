@@ -18,7 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/carriers.md")
+var update = flag.Bool("update", false, "rewrite docs/carriers.md and each sources.md")
 
 // TestTheDocumentTellsWhatTheSpecsTell checks that docs/carriers.md agrees with
 // Specs.
@@ -99,6 +99,7 @@ func document(t *testing.T) string {
 	b.WriteString("\n## Options\n\nWhich services can do an [option](options.md) beyond a usual or adult signature, Saturday delivery and insurance:\n\n")
 	table(&b, list, extraRows())
 	describeTracking(t, &b, list)
+	describeFacts(t, &b, list)
 	b.WriteString("\n## Addresses\n\nMaximum lengths, in characters:\n\n")
 	table(&b, list, addressRows)
 	for _, c := range list {

@@ -47,7 +47,10 @@ var driverFiles = []string{
 	"wire.go",
 	"wiretrack.go",
 	"golive.go",
+	"sources.tsv",
+	"sources.md",
 	"driver_test.go",
+	"mutants.tsv",
 }
 
 // neverMissing are the files that every driver has.
