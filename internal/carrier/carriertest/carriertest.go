@@ -24,7 +24,8 @@ type Refusal = conformance.Refusal
 // An AddressExample is an address and what the carrier finds about it.
 type AddressExample = conformance.AddressExample
 
-// Run runs the whole suite, its cases in parallel.
+// Run runs the whole suite, its cases in parallel, and sends the mutants of the
+// carrier's requests.
 func Run(t *testing.T, subject Subject) {
 	for _, demand := range subject.Cases() {
 		t.Run(demand.Name, func(t *testing.T) {
@@ -34,4 +35,8 @@ func Run(t *testing.T, subject Subject) {
 			}
 		})
 	}
+	t.Run("mutants", func(t *testing.T) {
+		t.Parallel()
+		testMutants(t, subject)
+	})
 }

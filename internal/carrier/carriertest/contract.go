@@ -192,7 +192,12 @@ func (c *Contract) check(original *http.Request, sent []byte, response *http.Res
 	request.URL.Path = strings.TrimPrefix(request.URL.Path, c.base)
 	request.URL.RawPath = strings.TrimPrefix(request.URL.RawPath, c.base)
 
+	instead := contractComplaint(request.Context())
 	route, params, err := c.route(request)
+	if err != nil && instead != nil {
+		instead(err.Error())
+		return
+	}
 	if err != nil {
 		c.complain(Departure{Operation: request.Method + " " + request.URL.Path}, err)
 		return
@@ -210,7 +215,14 @@ func (c *Contract) check(original *http.Request, sent []byte, response *http.Res
 		Route:      route,
 		Options:    options,
 	}
-	c.complain(Departure{Operation: operation}, openapi3filter.ValidateRequest(request.Context(), in))
+	err = openapi3filter.ValidateRequest(request.Context(), in)
+	if instead != nil {
+		for _, violation := range flatten(err) {
+			instead(violation.Error())
+		}
+		return
+	}
+	c.complain(Departure{Operation: operation}, err)
 
 	out := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in,

@@ -113,8 +113,8 @@ func (s Subject) tokenPaths(op operation) []string {
 	return s.TokenPaths
 }
 
-// isToken reports whether a request asks for a token.
-func (s Subject) isToken(r *http.Request) bool {
+// IsToken reports whether a request asks for a token.
+func (s Subject) IsToken(r *http.Request) bool {
 	return slices.ContainsFunc(s.TokenPaths, func(path string) bool { return strings.HasSuffix(r.URL.Path, path) })
 }
 
@@ -425,9 +425,27 @@ func (s Subject) testParallel(t T) error {
 	return errors.Join(errs...)
 }
 
+// Prepare makes an operation ready at service, such as the label that is voided,
+// and returns what runs it, any number of times. Its own requests go over via. It
+// returns nil for an operation that the carrier does not have.
+func (s Subject) Prepare(t T, name string, service, via carrier.Doer) (run func() error, err error) {
+	index := slices.IndexFunc(operations, func(op operation) bool { return op.name == name })
+	probe, err := s.openVia(brokenDoer{})
+	if err != nil || index < 0 || !slices.Contains(probe.Abilities(), name) {
+		return nil, err
+	}
+
+	op := operations[index]
+	opened, needed, err := s.open(t, op, service, via)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return op.run(t.Context(), opened, needed) }, nil
+}
+
 // open opens the subject over w, with what op needs prepared over the clean
 // service.
-func (s Subject) open(t T, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
+func (s Subject) open(t T, op operation, service, via carrier.Doer) (*carrier.Carrier, prepared, error) {
 	needed := prepared{order: s.Order, pickup: s.Pickup, points: s.Points, duties: s.Duties}
 	if len(s.Addresses) > 0 {
 		needed.address = resident(s.Addresses[0].Address)
@@ -470,7 +488,7 @@ func (s Subject) open(t T, op operation, service carrier.Doer, w *wire) (*carrie
 		}
 	}
 
-	c, err := s.openVia(w)
+	c, err := s.openVia(via)
 	return c, needed, err
 }
 

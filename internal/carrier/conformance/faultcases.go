@@ -399,7 +399,7 @@ type wire struct {
 
 // Do is carrier.Doer.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
-	isToken := w.subject.isToken(r)
+	isToken := w.subject.IsToken(r)
 	w.mu.Lock()
 	injected := w.tokenFault
 	if isToken {
