@@ -22,9 +22,7 @@ var withoutSources = []string{
 	"dhl_express",
 	"dhl_parcel_de",
 	"fedex",
-	"gls",
 	"postnl",
-	"royal_mail",
 	"ups",
 	"usps",
 }

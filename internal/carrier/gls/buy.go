@@ -44,7 +44,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	return sale, nil
 }
 
-// printingOf asks for labels of about 4 by 6 inches.
+// printingOf asks for labels of about 4 by 6 inches. fact: label-formats
 func printingOf(request carrier.BuyOrder) printing {
 	if request.Order.LabelFormat == "zpl" {
 		return printing{labelFormat{Template: "ZPL_200", Format: "ZEBRA"}}

@@ -42,7 +42,7 @@ var Spec = carrier.Spec{
 	Services: specServices(),
 	Extras:   extraServices(),
 	Formats:  []string{"pdf", "zpl"},
-	Address: carrier.AddressLimits{
+	Address: carrier.AddressLimits{ // fact: address-limits
 		Name:    40,
 		Company: 40,
 		City:    40,

@@ -70,7 +70,7 @@ func partlyVoided(refused *ship.Error, cancelled []string) error {
 	return &partly
 }
 
-// Results of a cancellation.
+// Results of a cancellation. fact: cancel-results
 const (
 	resultScanned = "SCANNED"
 	resultError   = "ERROR"

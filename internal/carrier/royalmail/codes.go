@@ -152,7 +152,7 @@ type format struct {
 	sides      [3]int64 // millimetres, the longest first
 }
 
-var formats = []format{
+var formats = []format{ // fact: package-formats
 	{"letter", "Letter", "letter", 100, [3]int64{240, 165, 5}},
 	{"large_letter", "Large Letter", "largeLetter", 1 * kilogram, [3]int64{353, 250, 25}},
 	{"small_parcel", "Small Parcel", "smallParcel", 2 * kilogram, [3]int64{450, 350, 160}},

@@ -48,7 +48,7 @@ var Spec = carrier.Spec{
 	Packagings: specPackagings(),
 	Extras:     extraServices(),
 	Formats:    []string{"pdf"},
-	Address: carrier.AddressLimits{
+	Address: carrier.AddressLimits{ // fact: order-limits
 		Name:    210,
 		Company: 100,
 		City:    100,
