@@ -242,6 +242,8 @@ func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *pr
 	residential := order.Destination.Residential
 	inUSA := countryOf(laneOf(order).to) == "US"
 	switch {
+	case isOneRate(order) && !slices.Contains(oneRateServices, chosen.code):
+		bad.add("/service", "unsupported", "%s has no FedEx One Rate: use one of %s", chosen.name, strings.Join(oneRateServices, ", "))
 	case chosen.ownBoxOnly && packaging != ownPackaging:
 		bad.add("/parcels/0/packaging", "invalid", "%s does not allow FedEx packaging", chosen.name)
 	case chosen.kind == ground && inUSA && residential != nil && *residential:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // A service is a way to send a parcel, in our code and in that of FedEx.
@@ -88,7 +89,8 @@ const (
 	ownBox       = "custom" // in our API
 )
 
-// packagings are those of FedEx. Its code is ours in capitals.
+// packagings are those of FedEx. Its code is ours in capitals, or has FEDEX instead
+// of ONE_RATE.
 var packagings = []carrier.Packaging{
 	{Code: "fedex_envelope", Name: "FedEx Envelope"},
 	{Code: "fedex_pak", Name: "FedEx Pak"},
@@ -100,6 +102,32 @@ var packagings = []carrier.Packaging{
 	{Code: "fedex_10kg_box", Name: "FedEx 10kg Box"},
 	{Code: "fedex_25kg_box", Name: "FedEx 25kg Box"},
 	{Code: "fedex_tube", Name: "FedEx Tube"},
+	{Code: "one_rate_envelope", Name: "FedEx Envelope, One Rate"},
+	{Code: "one_rate_pak", Name: "FedEx Pak, One Rate"},
+	{Code: "one_rate_small_box", Name: "FedEx Small Box, One Rate"},
+	{Code: "one_rate_medium_box", Name: "FedEx Medium Box, One Rate"},
+	{Code: "one_rate_large_box", Name: "FedEx Large Box, One Rate"},
+	{Code: "one_rate_extra_large_box", Name: "FedEx Extra Large Box, One Rate"},
+	{Code: "one_rate_tube", Name: "FedEx Tube, One Rate"},
+}
+
+// oneRatePrefix begins the codes of packagings that are sent at FedEx's flat rate.
+// At FedEx they are the same packagings, with a special service.
+const oneRatePrefix = "one_rate_"
+
+// oneRateService is FedEx's name of the flat rate.
+//
+// fact: one-rate
+const oneRateService = "FEDEX_ONE_RATE"
+
+// oneRateServices are the services that have flat rates, inside the United States.
+//
+// fact: one-rate-services
+var oneRateServices = []string{"express_saver", "two_day", "two_day_am", "standard_overnight", "priority_overnight", "first_overnight"}
+
+// isOneRate reports whether the order is sent at FedEx's flat rate.
+func isOneRate(order *ship.Order) bool {
+	return len(order.Parcels) > 0 && strings.HasPrefix(order.Parcels[0].Packaging, oneRatePrefix)
 }
 
 func specPackagings() []carrier.Packaging { return slices.Clone(packagings) }
@@ -109,6 +137,9 @@ func packagingOf(code string) (string, bool) {
 		return ownPackaging, true
 	}
 	known := slices.ContainsFunc(packagings, func(p carrier.Packaging) bool { return p.Code == code })
+	if kind, ok := strings.CutPrefix(code, oneRatePrefix); ok {
+		code = "fedex_" + kind
+	}
 	return strings.ToUpper(code), known
 }
 

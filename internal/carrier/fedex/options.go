@@ -136,6 +136,9 @@ func (s *special) addOptions(order *ship.Order, isQuote bool) {
 // checkOptions refuses what FedEx would refuse, or not do.
 func checkOptions(order *ship.Order, bad *problems) {
 	options := order.Options
+	if lane := laneOf(order); isOneRate(order) && (countryOf(lane.from) != "US" || countryOf(lane.to) != "US") {
+		bad.add("/parcels/0/packaging", "unsupported", "FedEx One Rate is available only within the United States: use the packaging without one_rate")
+	}
 	switch {
 	case options.ServicePoint == "" && options.HoldAtLocation:
 		bad.add("/destination/servicePoint", "required", "FedEx holds parcels at a location of your choice: choose one with GET /v1/service-points?carrier=fedex")

@@ -40,7 +40,7 @@ func packagingType(order *ship.Order, bad *problems) string {
 		switch {
 		case !known:
 			bad.add(pointer, "invalid", "is not a FedEx packaging type: use custom, or one of the codes that GET /v1/carriers lists for FedEx")
-		case common != "" && code != common:
+		case common != "" && code != common, strings.HasPrefix(parcel.Packaging, oneRatePrefix) != isOneRate(order):
 			bad.add(pointer, "invalid", "FedEx allows one packaging type for all parcels of a shipment")
 		}
 		common = code
@@ -52,6 +52,9 @@ func packagingType(order *ship.Order, bad *problems) string {
 func specials(order *ship.Order, isQuote bool) *special {
 	var extra special
 	extra.addOptions(order, isQuote)
+	if isOneRate(order) {
+		extra.Types = append(extra.Types, oneRateService)
+	}
 	if order.Options.SaturdayDelivery {
 		extra.Types = append(extra.Types, "SATURDAY_DELIVERY")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -28,7 +29,11 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 
 	var rates []ship.Rate
 	for _, detail := range answer.Output.Details {
-		if rate, ok := detail.rate(); ok {
+		rate, ok := detail.rate()
+		if ok && isOneRate(&order) && !slices.Contains(oneRateServices, rate.Service) {
+			continue // its price would not be the flat one
+		}
+		if ok {
 			rates = append(rates, rate)
 		}
 	}

@@ -1,6 +1,7 @@
 package fedex_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -109,5 +110,56 @@ func TestRatesShowWhatTheirPriceConsistsOf(t *testing.T) {
 	}
 	if want := []ship.Charge{{Type: ship.BaseCharge, Amount: cad(2000)}, {Type: ship.PeakCharge, Amount: cad(100)}, {Type: ship.OtherCharge, Amount: cad(50)}}; !slices.Equal(rates[1].Charges, want) || !rates[1].ListPrice.IsZero() {
 		t.Errorf("charges %v, list price %v", rates[1].Charges, rates[1].ListPrice)
+	}
+}
+
+// TestOneRateIsAPriceForABox: inside the United States, FedEx's flat rate depends
+// neither on the weight nor on the distance.
+func TestOneRateIsAPriceForABox(t *testing.T) {
+	c := open(t, credentials(), carriertest.Server(t, newServer(t)))
+	prices := func(change func(*ship.Order)) map[string]ship.Money {
+		t.Helper()
+		o := order()
+		o.Parcels[0].Packaging = "one_rate_small_box"
+		change(&o)
+		rates, err := c.Rates(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := map[string]ship.Money{}
+		for _, rate := range rates {
+			list[rate.Service] = rate.Price
+		}
+		return list
+	}
+	light := prices(func(*ship.Order) {})
+	heavy := prices(func(o *ship.Order) {
+		weight := o.Parcels[0].Packaging
+		o.Parcels[0] = parcel(40)
+		o.Parcels[0].Packaging = weight
+	})
+	if len(light) != 6 || light["two_day"].IsZero() || !light["ground"].IsZero() || !maps.Equal(light, heavy) {
+		t.Errorf("a light box costs %v, a heavy one %v", light, heavy)
+	}
+
+	for name, x := range map[string]struct {
+		change  func(*carrier.BuyOrder)
+		pointer string
+	}{
+		"another country": {func(b *carrier.BuyOrder) { b.Order.Destination.Country = "CA"; b.Order.Destination.State = "ON" }, "/parcels/0/packaging"},
+		"Ground":          {func(b *carrier.BuyOrder) { b.Service = "ground" }, "/service"},
+		"two kinds": {func(b *carrier.BuyOrder) {
+			second := parcel(1)
+			second.Packaging = "fedex_small_box"
+			b.Order.Parcels = append(b.Order.Parcels, second)
+		}, "/parcels/1/packaging"},
+	} {
+		b := buyOrder()
+		b.Order.Parcels[0].Packaging = "one_rate_small_box"
+		x.change(&b)
+		_, err := c.Buy(t.Context(), b)
+		if got := pointersOf(t, err); !slices.Contains(got, x.pointer) {
+			t.Errorf("%s: %v, want %s", name, got, x.pointer)
+		}
 	}
 }

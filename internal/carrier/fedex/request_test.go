@@ -58,6 +58,10 @@ func requests() map[string]carrier.BuyOrder {
 	held.Order.Options = ship.Options{ServicePoint: "NQAA", HoldAtLocation: true, Signature: "indirect"}
 	list["held"] = held
 
+	flat := buyOrder()
+	flat.Order.Parcels[0].Packaging = "one_rate_medium_box"
+	list["one-rate"] = flat
+
 	wine := buyOrder()
 	wine.Service = "two_day"
 	wine.Order.Options = ship.Options{

@@ -32,6 +32,9 @@ func meaning(code string) (status ship.Status, reason string, known bool) {
 	return statuses.Meaning(names...)
 }
 
+// deliveredToSender is the code of the delivery of a parcel that was returned.
+const deliveredToSender = delivered + "/RETURN"
+
 // maxParts is how many parts a code has at most.
 const maxParts = 3
 
@@ -45,6 +48,9 @@ func (e *scanEvent) scanCode() string {
 		return ""
 	}
 
+	if kind == delivered && e.isReturned {
+		return deliveredToSender
+	}
 	for _, detail := range []string{e.Exception, e.Delay.Type} {
 		if detail = cleanCode(detail); detail != "" {
 			kind += "/" + detail

@@ -135,13 +135,15 @@ func (r *completeResult) updates(number string, now time.Time) []carrier.Trackin
 	}
 
 	hasDelivery := false
+	isReturned := history.isReturned()
 	for _, raw := range history.Scans {
 		var event scanEvent
 		if !decodeLeniently(raw, &event) {
 			continue
 		}
+		event.isReturned = isReturned
 		if scan, ok := event.scan(now); ok {
-			hasDelivery = hasDelivery || scan.Status == ship.Delivered
+			hasDelivery = hasDelivery || cleanCode(event.Type) == delivered || scan.Status == ship.Delivered
 			add(scan, raw)
 		}
 	}
@@ -149,6 +151,26 @@ func (r *completeResult) updates(number string, now time.Time) []carrier.Trackin
 		add(scan, history.Latest)
 	}
 	return list
+}
+
+// isReturned reports whether the parcel went back to its sender: FedEx then names
+// the number of the way back. Its delivery is the one to the sender.
+//
+// fact: status-returned-number
+func (s *parcelHistory) isReturned() bool {
+	var additional struct {
+		Identifiers []json.RawMessage `json:"packageIdentifiers"`
+	}
+	decodeLeniently(s.Additional, &additional)
+	for _, raw := range additional.Identifiers {
+		var listed struct {
+			Type string `json:"type"`
+		}
+		if decodeLeniently(raw, &listed) && listed.Type == "RETURNED_TO_SHIPPER_TRACKING_NUMBER" {
+			return true
+		}
+	}
+	return false
 }
 
 // current returns the history of the parcel that has the number now: FedEx
@@ -220,6 +242,7 @@ func (s *parcelHistory) delivery(now time.Time) (ship.Scan, bool) {
 				Type:        delivered,
 				Description: latest.Description,
 				Place:       latest.Place,
+				isReturned:  s.isReturned(),
 			}
 			return event.scan(now)
 		}

@@ -178,3 +178,44 @@ func TestRecordedAnswersAreRead(t *testing.T) {
 		}
 	}
 }
+
+// TestADeliveryToTheSenderIsNoDelivery: a parcel that FedEx takes back ends with
+// the same event as one that is delivered.
+func TestADeliveryToTheSenderIsNoDelivery(t *testing.T) {
+	server := newServer(t)
+	c := open(t, credentials(), carriertest.Server(t, server))
+	bought, err := c.Buy(t.Context(), buyOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		scans  []string
+		status ship.Status
+		reason string
+	}{
+		"delivered":            {[]string{"OC", "PU", "DL"}, ship.Delivered, ""},
+		"back with the sender": {[]string{"OC", "PU", "RS", "DL"}, ship.Exception, "return_to_sender"},
+	} {
+		var script []emulator.Scan
+		for _, code := range x.scans {
+			script = append(script, emulator.Scan{Code: code, Text: code})
+		}
+		if err := server.Turn(emulator.Faults{Tracking: script}); err != nil {
+			t.Fatal(err)
+		}
+		updates, err := c.Track(t.Context(), []string{bought.TrackingNumber})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last ship.Scan
+		for _, update := range updates {
+			if strings.HasPrefix(update.Scan.Code, "DL") {
+				last = update.Scan
+			}
+		}
+		status, reason, known := fedex.Spec.MeaningOf(last.Code)
+		if last.Status != x.status || last.Reason != x.reason || status != x.status || reason != x.reason || !known {
+			t.Errorf("%s: %+v, and its code means %s %s", name, last, status, reason)
+		}
+	}
+}

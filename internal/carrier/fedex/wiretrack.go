@@ -32,13 +32,14 @@ type (
 	// A parcelHistory is what became of one parcel. FedEx reuses tracking
 	// numbers, so one number may have several.
 	parcelHistory struct {
-		Number    trackNumber       `json:"trackingNumberInfo"`
-		Latest    json.RawMessage   `json:"latestStatusDetail"`
-		Scans     []json.RawMessage `json:"scanEvents"`
-		Dates     []historyDate     `json:"dateAndTimes"`
-		Estimated timeWindow        `json:"estimatedDeliveryTimeWindow"`
-		Standard  timeWindow        `json:"standardTransitTimeWindow"`
-		Error     fault             `json:"error"`
+		Number     trackNumber       `json:"trackingNumberInfo"`
+		Additional json.RawMessage   `json:"additionalTrackingInfo"`
+		Latest     json.RawMessage   `json:"latestStatusDetail"`
+		Scans      []json.RawMessage `json:"scanEvents"`
+		Dates      []historyDate     `json:"dateAndTimes"`
+		Estimated  timeWindow        `json:"estimatedDeliveryTimeWindow"`
+		Standard   timeWindow        `json:"standardTransitTimeWindow"`
+		Error      fault             `json:"error"`
 	}
 	scanEvent struct {
 		Date          string    `json:"date"`
@@ -52,6 +53,8 @@ type (
 		Delay         struct {
 			Type string `json:"type"`
 		} `json:"delayDetail"`
+
+		isReturned bool // the parcel went back to its sender
 	}
 	latestStatus struct {
 		Code        string    `json:"code"`

@@ -126,6 +126,10 @@ func (v service) price(s *shipment) quote {
 		if sent.Weight.Units == "KG" {
 			weight *= 2.20462
 		}
+		if s.isOneRate() {
+			cents += v.base // whatever it weighs, and wherever it goes
+			continue
+		}
 		cents += (v.base + math.Ceil(weight)*v.perUnit) * (0.85 + 0.05*float64(quoted.zone))
 		switch sent.Special.SignatureOptionType {
 		case "ADULT":
@@ -285,6 +289,7 @@ func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
 		inOwnBox := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"
 		switch {
 		case s.ServiceType != "" && s.ServiceType != kind, !offered.takes(s), offered.ground && !inOwnBox,
+			s.isOneRate() && !slices.Contains(flatServices, kind),
 			kind == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, kind == "GROUND_HOME_DELIVERY" && !to.Residential,
 			kind == "SMART_POST" && (s.Economy.HubID != Hub || len(s.Pieces) > 1):
 			continue

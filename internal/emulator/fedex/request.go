@@ -183,6 +183,16 @@ func (s *shipment) check() *problem {
 	return nil
 }
 
+// flatPackagings and flatServices are those that have flat rates, with the heaviest
+// parcel in pounds.
+var (
+	flatPackagings = strings.Fields("FEDEX_ENVELOPE FEDEX_PAK FEDEX_SMALL_BOX FEDEX_MEDIUM_BOX FEDEX_LARGE_BOX FEDEX_EXTRA_LARGE_BOX FEDEX_TUBE")
+	flatServices   = strings.Fields("FEDEX_EXPRESS_SAVER FEDEX_2_DAY FEDEX_2_DAY_AM STANDARD_OVERNIGHT PRIORITY_OVERNIGHT FIRST_OVERNIGHT")
+)
+
+// isOneRate reports whether the shipment is sent at a flat rate.
+func (s *shipment) isOneRate() bool { return slices.Contains(s.Special.Types, "FEDEX_ONE_RATE") }
+
 // checkSpecials returns why FedEx refuses the special services: each needs its
 // detail, and the location of a hold must exist.
 func (s *shipment) checkSpecials() *problem {
@@ -191,6 +201,8 @@ func (s *shipment) checkSpecials() *problem {
 		return slices.ContainsFunc(spots, func(known spot) bool { return known.id == id })
 	}
 	switch {
+	case s.isOneRate() && (s.Shipper.Address.CountryCode != "US" || s.abroad() || !slices.Contains(flatPackagings, s.PackagingType)):
+		return &problem{"SERVICE.PACKAGECOMBINATION.INVALID", "FedEx One Rate is not available with the packaging between these addresses."}
 	case wants(s.Special.Types, "HOLD_AT_LOCATION") && !isKnown(s.Special.Hold.LocationID):
 		return &problem{"HOLDATLOCATION.LOCATIONID.INVALID", "The hold at location id is invalid or missing."}
 	case wants(s.Special.Types, "COD") && s.Special.COD.CodCollectionType == "":
@@ -215,7 +227,12 @@ func (s *shipment) checkSpecials() *problem {
 
 func (p *piece) check(s *shipment, units string) *problem {
 	limit := 150.0
-	if units == "KG" {
+	switch {
+	case s.isOneRate() && s.PackagingType == "FEDEX_ENVELOPE":
+		limit = 10
+	case s.isOneRate():
+		limit = 50
+	case units == "KG":
 		limit = 68
 	}
 
@@ -265,7 +282,7 @@ func (s *shipment) checkSale() *problem {
 	switch own := s.PackagingType == "YOUR_PACKAGING"; {
 	case len(s.Recipients) != 1:
 		return &problem{"RECIPIENTS.REQUIRED", "Exactly one recipient is required."}
-	case !known || !ordered.takes(s):
+	case !known || !ordered.takes(s), s.isOneRate() && !slices.Contains(flatServices, s.ServiceType):
 		return &problem{"SERVICE.TYPE.INVALID", "The service is not available between these addresses."}
 	case s.ServiceType == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, s.ServiceType == "GROUND_HOME_DELIVERY" && !to.Residential:
 		return &problem{"SERVICE.TYPE.RESIDENTIAL.MISMATCH", "The service does not match the residential indicator of the recipient."}

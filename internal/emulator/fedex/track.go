@@ -231,6 +231,12 @@ func history(entry emulator.Entry, i int, scans []emulator.Scan, detailed bool) 
 		return out
 	}
 
+	// FedEx names the number of the way back.
+	if slices.ContainsFunc(scans, func(s emulator.Scan) bool { return s.Code == "RS" }) {
+		additional, _ := out["additionalTrackingInfo"].(object)
+		additional["packageIdentifiers"] = append(identifiers(entry), object{"type": "RETURNED_TO_SHIPPER_TRACKING_NUMBER", "value": []string{number}, "trackingNumberUniqueId": ""})
+	}
+
 	last := scans[0]
 	latest := object{
 		"code":           last.Code,
