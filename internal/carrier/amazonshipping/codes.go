@@ -16,6 +16,7 @@ type business struct {
 	currency string
 }
 
+// fact: business-ids
 var businesses = []business{
 	{"US", "US", "na", "USD"},
 	{"UK", "GB", "eu", "GBP"},

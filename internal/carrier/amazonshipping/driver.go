@@ -49,7 +49,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		token:     carrierkit.NewToken(),
 	}
 	if d.carrierID == "" {
-		d.carrierID = "AMZN_" + account.suffix
+		d.carrierID = "AMZN_" + account.suffix // fact: carrier-id
 	}
 
 	// Amazon has a host for each part of the world, and another that issues

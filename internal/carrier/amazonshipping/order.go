@@ -37,7 +37,7 @@ func (d *driver) newDraft(order ship.Order, reference string, isQuote bool) (dra
 		ShipDate:       c.shipDate(order),
 		Packages:       []pack{c.pack(order, reference)},
 		Taxes:          c.taxes(order),
-		ChannelDetails: channel{Type: "EXTERNAL"},
+		ChannelDetails: channel{Type: "EXTERNAL"}, // fact: channel
 	}
 	if point := order.Options.ServicePoint; point != "" {
 		p.request.AccessPoint = &accessPoint{point}
@@ -173,6 +173,8 @@ func (c *checker) shipDate(order ship.Order) string {
 
 // zeroOr returns an amount of the account's currency, which Amazon requires where
 // there is none too.
+//
+// fact: currency
 func (c *checker) zeroOr(value ship.Money) money {
 	if value.IsZero() {
 		return money{Value: "0", Unit: c.business.currency}

@@ -43,7 +43,7 @@ var Spec = carrier.Spec{
 	Extras:   extraServices,
 	Formats:  []string{"pdf", "zpl", "png"},
 	Address:  addressLimits,
-	Quota:    carrier.Quota{Calls: 80, Per: time.Second},
+	Quota:    carrier.Quota{Calls: 80, Per: time.Second}, // fact: quota
 	Deadlines: carrier.Deadlines{
 		Rates: 10 * time.Second,
 		Track: 10 * time.Second,
@@ -71,6 +71,8 @@ var Spec = carrier.Spec{
 }
 
 // addressLimits are how much of an address the label has room for.
+//
+// fact: address-limits
 var addressLimits = carrier.AddressLimits{
 	Name:    50,
 	Company: 60,

@@ -27,6 +27,8 @@ type driver struct {
 }
 
 // paymentMethods are how Canada Post charges, the usual one first.
+//
+// fact: payment-methods
 var paymentMethods = []string{"Account", "CreditCard", "SupplierAccount"}
 
 func open(opening carrier.Opening) (carrier.Driver, error) {
@@ -70,6 +72,9 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	case !d.hasContract() && d.payment != "CreditCard":
 		refuse("payment_method", "must be CreditCard or empty without a contract: Canada Post charges the card in the profile of the account")
 	}
+	if given("us_duties") != "" && !d.hasContract() {
+		refuse("us_duties", "needs a contract: Canada Post documents labels to the United States for commercial customers only")
+	}
 	if duties := given("us_duties"); duties != "" && duties != dutiesByZonos {
 		refuse("us_duties", `must be "zonos", or empty if parcels to the United States are not sent`)
 	}
@@ -86,7 +91,7 @@ var email = regexp.MustCompile(`^['_A-Za-z0-9+-]+(\.['_A-Za-z0-9+-]+)*@[A-Za-z0-
 
 // dutiesByZonos says that a Zonos account pays the duties of parcels to the United
 // States. Canada Post sells labels there only to customers who have linked one, and
-// reports every parcel to it: the request itself is like any other abroad.
+// reports every parcel to it: "you create a shipment as per your normal process".
 const dutiesByZonos = "zonos" // fact: us-duties
 
 // hasContract reports whether labels are bought under a contract. Without one, they

@@ -30,7 +30,6 @@ var withoutContract = carrier.Credentials{
 	"api_password":    standin.Password,
 	"customer_number": standin.SmallCustomer,
 	"refund_email":    standin.Email,
-	"us_duties":       "zonos",
 }
 
 // newSchemas checks exchanges against Canada Post's own schemas. There are no

@@ -160,6 +160,7 @@ func TestFieldsOfAConnection(t *testing.T) {
 		"for others without a contract":      {withoutContract, "on_behalf_of", "99", true},
 		"on account without a contract":      {withoutContract, "payment_method", "Account", true},
 		"by card without a contract":         {withoutContract, "payment_method", "CreditCard", false},
+		"duties without a contract":          {withoutContract, "us_duties", "zonos", true},
 		"other duties":                       {credentials, "us_duties", "yes", true},
 		"an address that schemas do not let": {credentials, "refund_email", "a@shop.company", true},
 	} {

@@ -49,6 +49,8 @@ func (c *checker) returnOptions(order ship.Order) {
 
 // optionsOf returns the options of the order in Canada Post's codes: those that a
 // quote and a purchase share.
+//
+// fact: coverage-signature
 func optionsOf(order ship.Order, isAbroad bool) []option {
 	isInsured := !order.Options.InsuredValue.IsZero()
 	var list []option

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxReference = 35
+	maxReference = 35 // fact: reference-limit
 	home         = "CA"
 )
 

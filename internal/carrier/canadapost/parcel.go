@@ -10,6 +10,8 @@ import (
 
 // The most that Canada Post's schemas let pass. What a service takes is less, and
 // Canada Post's to say.
+//
+// fact: parcel-limits
 const (
 	maxGrams = 99_999
 	maxSide  = 9_999 // millimetres

@@ -70,7 +70,7 @@ var Spec = carrier.Spec{
 		"Canada Post allows labels without a manifest only to shippers who hand over fewer than 50 parcels a day from several places. Everybody else must transmit manifests, or pays full rates or is refused. Waybill does not make manifests for Canada Post: ask Canada Post before you use this driver for more.",
 		"The label is fetched after the sale. If that fails or the response to the sale is lost, the shipment is looked up by its request id, and the label is fetched again.",
 		"Canada Post does not recognize a repeated purchase: a second request is a second shipment.",
-		"Parcels to the United States need a Zonos account that is linked to the Canada Post account, and us_duties set to zonos: since August 2025 duties must be prepaid. Canada Post reports every parcel to Zonos, which bills the duties to the sender, so incoterm DDP is accepted there, and no other. Parcels above 800 USD go with duties unpaid. Goods need a tariff number and a country of origin. Territories of the United States are not served.",
+		"Parcels to the United States need a contract, a Zonos account that is linked to the Canada Post account, and us_duties set to zonos: since August 2025 duties must be prepaid. Canada Post documents this for commercial customers only, so accounts without a contract are declined. Canada Post reports every parcel to Zonos, which bills the duties to the sender, so incoterm DDP is accepted there, and no other. Parcels above 800 USD go with duties unpaid. Goods need a tariff number and a country of origin. Territories of the United States are not served.",
 		"Small packets and library materials are not sold: they have no tracking number, or need a customer's special status.",
 		"Prices are in Canadian dollars and include taxes.",
 		"Goods are declared in Canadian dollars. Duties of other countries than the United States cannot be prepaid. Undeliverable parcels abroad come back to the sender, with all services but Tracked Packet at the sender's expense.",
@@ -89,6 +89,8 @@ var Spec = carrier.Spec{
 }
 
 // addressLimits are how much of an address the label has room for.
+//
+// fact: address-limits
 var addressLimits = carrier.AddressLimits{
 	Name:    44,
 	Company: 44,
