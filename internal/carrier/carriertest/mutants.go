@@ -45,10 +45,14 @@ func (r mutantRule) matches(m mutation) bool {
 	return isKind && r.expr.MatchString(m.name)
 }
 
+// mutantsText is the text of mutants.tsv. It is read once: subjects of a carrier
+// run in parallel, and an update by the first must not hide rules from the next.
+var mutantsText = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(mutantsFile) })
+
 // readMutantRules reads mutants.tsv; none if the carrier has no such file.
 func readMutantRules(t *testing.T) []mutantRule {
 	t.Helper()
-	text, err := os.ReadFile(mutantsFile)
+	text, err := mutantsText()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

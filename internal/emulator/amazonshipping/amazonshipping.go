@@ -11,9 +11,13 @@
 package amazonshipping
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,9 +169,59 @@ func reply(w http.ResponseWriter, status int, body any) {
 
 // decode reads a request with no other members than those of the model.
 func decode(body io.Reader, into any) error {
-	decoder := json.NewDecoder(body)
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+
+	// The decoder takes names in any letter case, and Amazon only its own: its
+	// OpenAPI file requires them as they are.
+	var given any
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	return checkNames(given, reflect.TypeOf(into))
+}
+
+// checkNames requires that the members of a value are written as the fields of
+// a type are.
+func checkNames(given any, kind reflect.Type) error {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		if list, isList := given.([]any); isList && kind.Kind() == reflect.Slice {
+			for _, element := range list {
+				if err := checkNames(element, kind.Elem()); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		kind = kind.Elem()
+	}
+	object, isObject := given.(map[string]any)
+	if !isObject || kind.Kind() != reflect.Struct {
+		return nil
+	}
+
+	fields := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(kind) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields[name] = field.Type
+	}
+	for name, value := range object {
+		field, isKnown := fields[name]
+		if !isKnown {
+			return fmt.Errorf("unknown member %s", name)
+		}
+		if err := checkNames(value, field); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // encode encodes what the package itself made, which never fails.
