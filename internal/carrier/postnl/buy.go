@@ -13,31 +13,42 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Buy draws a barcode and asks for the label of a parcel with it, which announces
-// the parcel. A barcode without a label is worth nothing, so only the second
-// request is a purchase.
+// Buy draws a barcode and confirms a label under it, which announces the parcel.
 func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	sent, warnings, err := d.newRequest(request, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}
 
-	barcode, err := d.drawBarcode(ctx)
+	barcode, err := d.drawBarcode(ctx, d.customerCode, request.Order.Destination.Country != "NL")
 	if err != nil {
 		return ship.Sale{}, err
 	}
-	sent.Shipments[0].Barcode = barcode
+	bought, err := d.confirm(ctx, sent, barcode)
+	if err != nil {
+		return ship.Sale{}, explain(err, request.Order)
+	}
+	bought.Warnings = append(warnings, bought.Warnings...)
+	return bought, nil
+}
 
+const labelPath = "/shipment/v2_2/label"
+
+// confirm buys a label under a barcode that was drawn for it. One barcode is one
+// parcel: confirming it again returns the label again and announces nothing new.
+func (d driver) confirm(ctx context.Context, sent labelRequest, barcode string) (ship.Sale, error) {
+	sent.Shipments[0].Barcode = barcode
 	call := d.call(http.MethodPost, labelPath, url.Values{"confirm": {"true"}})
 	call.Body = sent
 	call.Effect = true
 	var answer labelAnswer
 	if err := call.Do(ctx, d.via, &answer); err != nil {
-		return ship.Sale{}, explain(err, request.Order)
+		return ship.Sale{}, err
 	}
+
 	label, ok := answer.labelOf(barcode)
 	if refused := answer.refusal(); refused != nil && !ok {
-		return ship.Sale{}, explain(refused, request.Order)
+		return ship.Sale{}, refused
 	}
 	if !ok {
 		return ship.Sale{}, &ship.Error{Kind: ship.Uncertain, Message: "PostNL did not confirm the label of the parcel"}
@@ -46,22 +57,21 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 		CarrierRef:     barcode,
 		TrackingNumber: barcode,
 		Label:          label,
-		Warnings:       append(warnings, answer.warnings()...),
+		Warnings:       answer.warnings(),
 	}, nil
 }
-
-const labelPath = "/shipment/v2_2/label"
 
 // anyBarcode is what a barcode looks like.
 var anyBarcode = regexp.MustCompile(`^[0-9A-Z]{11,15}$`)
 
-// drawBarcode returns a barcode that nobody else gets.
-func (d driver) drawBarcode(ctx context.Context) (string, error) {
+// drawBarcode returns a barcode of the customer's code that nobody else gets. It is
+// worth nothing until a label is confirmed under it.
+func (d driver) drawBarcode(ctx context.Context, customerCode string, isAbroad bool) (string, error) {
 	query := url.Values{
-		"CustomerCode":   {d.customerCode},
+		"CustomerCode":   {customerCode},
 		"CustomerNumber": {d.customerNumber},
 		"Type":           {barcodeType},
-		"Serie":          {barcodeSerie},
+		"Serie":          {barcodeSerie(customerCode, isAbroad)},
 	}
 	var answer barcodeAnswer
 	if err := d.call(http.MethodGet, "/shipment/v1_1/barcode", query).Do(ctx, d.via, &answer); err != nil {

@@ -41,10 +41,8 @@ func specServices() []carrier.Service {
 }
 
 // barcodeType is that of parcels within the European Union.
+// fact: barcode-type
 const barcodeType = "3S"
-
-// barcodeSerie is the range of numbers that barcodes are drawn from.
-const barcodeSerie = "000000000-999999999"
 
 // Kinds of addresses.
 const (

@@ -87,7 +87,7 @@ func readProducts(text string) (products map[string]string, ok bool) {
 // Check draws a barcode, which needs a valid key, customer code and number, and
 // is worth nothing without a label.
 func (d driver) Check(ctx context.Context) error {
-	_, err := d.drawBarcode(ctx)
+	_, err := d.drawBarcode(ctx, d.customerCode, false)
 	return err
 }
 

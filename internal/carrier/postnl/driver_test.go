@@ -131,6 +131,36 @@ func TestEveryServiceIsSoldOnce(t *testing.T) {
 	}
 }
 
+// TestBarcodesHaveTheLengthOfTheirDestination buys for customers with a code of three
+// and of four letters: a barcode has 15 characters within the Netherlands and 13
+// abroad, and PostNL draws no other.
+func TestBarcodesHaveTheLengthOfTheirDestination(t *testing.T) {
+	t.Parallel()
+	for code, number := range map[string]string{
+		standin.CustomerCode:      standin.CustomerNumber,
+		standin.ShortCustomerCode: standin.ShortCustomerNumber,
+	} {
+		server := newStandIn(t, emulator.Faults{})
+		opened := carriertest.Open(t, postnl.Spec, carrier.Credentials{
+			"api_key":         standin.APIKey,
+			"customer_code":   code,
+			"customer_number": number,
+		}, carriertest.Server(t, server))
+		if err := opened.Check(t.Context()); err != nil {
+			t.Errorf("%s: check: %v", code, err)
+		}
+		for length, request := range map[int]carrier.BuyOrder{15: domesticOrder(), 13: foreignOrder()} {
+			bought, err := opened.Buy(t.Context(), request)
+			if err != nil || len(bought.TrackingNumber) != length || !strings.HasPrefix(bought.TrackingNumber, "3S"+code) {
+				t.Errorf("%s to %s: %q, %v; want %d characters", code, request.Order.Destination.Country, bought.TrackingNumber, err, length)
+			}
+			if postnl.Spec.Recognize(bought.TrackingNumber) != carrier.Fits {
+				t.Errorf("%q is not recognized", bought.TrackingNumber)
+			}
+		}
+	}
+}
+
 // TestALostAnswerIsFoundUnderItsBarcode loses the answer after the sale: the parcel
 // is found, its label is made again, and nothing is announced twice.
 func TestALostAnswerIsFoundUnderItsBarcode(t *testing.T) {

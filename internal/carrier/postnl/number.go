@@ -35,3 +35,27 @@ func isS10(number string) bool {
 	}
 	return number[10] == carrierkit.S10CheckDigit(number[2:10])
 }
+
+// Lengths of barcodes: PostNL takes no others for the type 3S, and only the short
+// one for parcels that leave the Netherlands. Its own plug-ins disagree about
+// Belgium, where the short one is accepted by all of them.
+// fact: barcode-length, barcode-length-abroad
+const (
+	longBarcode  = 15
+	shortBarcode = 13
+)
+
+// minSerieDigits is the shortest range that PostNL draws from: it must hold 100,000
+// numbers.
+// fact: barcode-range
+const minSerieDigits = 6
+
+// barcodeSerie returns the range of numbers that barcodes are drawn from. The type,
+// the customer's code and a number make up the length of a barcode.
+func barcodeSerie(customerCode string, isAbroad bool) string {
+	digits := longBarcode - len(barcodeType) - len(customerCode)
+	if short := shortBarcode - len(barcodeType) - len(customerCode); isAbroad && short >= minSerieDigits {
+		digits = short
+	}
+	return strings.Repeat("0", digits) + "-" + strings.Repeat("9", digits)
+}

@@ -54,7 +54,7 @@ var (
 func (s *standIn) check(in labelRequest) *problem {
 	_, err := time.Parse("02-01-2006 15:04:05", in.Message.MessageTimeStamp)
 	switch {
-	case in.Customer.CustomerCode != CustomerCode || in.Customer.CustomerNumber != CustomerNumber:
+	case !isAccount(in.Customer.CustomerCode, in.Customer.CustomerNumber):
 		return &problem{"1280001", "Customer code or customer number is invalid"}
 	case err != nil || in.Message.MessageID == "" || in.Message.Printertype == "":
 		return &problem{"1280002", "Message is invalid"}
@@ -98,6 +98,8 @@ func (s shipment) checkProduct() *problem {
 		return &problem{"1280203", "Zipcode of the receiver is invalid"}
 	case slices.Contains([]string{"NL", "BE", "LU"}, to.Countrycode) && (to.Street == "" || !houseDigit.MatchString(to.HouseNr)):
 		return &problem{"1280204", "HouseNr of the receiver is required"}
+	case abroad.MatchString(s.ProductCodeDelivery) && len(s.Barcode) != 13:
+		return &problem{"1280304", "Barcode must have 13 characters for the product"}
 	case s.ProductCodeDelivery == "3087" && len(s.Amounts) == 0:
 		return &problem{"1280303", "Amount type 02 is required for the product"}
 	}

@@ -16,12 +16,14 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the emulator accepts.
+// What the emulator accepts: one key for two customers.
 const (
-	APIKey             = "emulated-postnl-key"
-	CustomerCode       = "DEVC"
-	CustomerNumber     = "11223344"
-	CollectionLocation = "123456"
+	APIKey              = "emulated-postnl-key"
+	CustomerCode        = "DEVC"
+	CustomerNumber      = "11223344"
+	ShortCustomerCode   = "DEV"
+	ShortCustomerNumber = "22334455"
+	CollectionLocation  = "123456"
 )
 
 // standIn is the emulated carrier.
@@ -76,21 +78,29 @@ func failure(status int) (contentType string, body []byte) {
 // drawBarcode draws a barcode. One that no label is made for is worth nothing.
 func (s *standIn) drawBarcode(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
+	code := query.Get("CustomerCode")
+	digits := checkSerie(code, query.Get("Serie"))
 	switch {
-	case query.Get("CustomerCode") != CustomerCode || query.Get("CustomerNumber") != CustomerNumber:
+	case !isAccount(code, query.Get("CustomerNumber")):
 		reply(w, http.StatusBadRequest, object{"errors": []object{{"ErrorMsg": "Customer code and number do not match", "ErrorNumber": "3"}}})
 		return
-	case query.Get("Type") != "3S" || query.Get("Serie") == "":
-		reply(w, http.StatusBadRequest, object{"errors": []object{{"ErrorMsg": "Too many numbers in series", "ErrorNumber": "8"}}})
+	case query.Get("Type") != "3S":
+		reply(w, http.StatusBadRequest, object{"errors": []object{{"ErrorMsg": "Barcode type is not supported", "ErrorNumber": "5"}}})
+		return
+	case digits == 0:
+		reply(w, http.StatusBadRequest, object{"errors": []object{{"ErrorMsg": "Serie is not valid: the barcode must have 13 or 15 characters", "ErrorNumber": "8"}}})
 		return
 	}
 
-	barcode := fmt.Sprintf("3S%s%09d", CustomerCode, s.Ledger.Next())
+	barcode := fmt.Sprintf("3S%s%0*d", code, digits, s.Ledger.Next())
 	s.mu.Lock()
 	s.drawn[barcode] = true
 	s.mu.Unlock()
 	reply(w, http.StatusOK, object{"Barcode": barcode})
 }
+
+// isAccount reports whether PostNL knows a customer.
+func isAccount(code, number string) bool { return number != "" && accounts[code] == number }
 
 // wasDrawn reports whether a barcode was drawn here, in this process or, if a
 // label was made for it, in one before.

@@ -27,6 +27,35 @@ func send(t *testing.T, server *emulator.Server, method, path, body string) (int
 	return answer.Code, answer.Body.String()
 }
 
+// TestOnlyBarcodesOf13Or15CharactersAreDrawn asks for barcodes by hand, with the
+// ranges of PostNL's plug-ins and with others.
+func TestOnlyBarcodesOf13Or15CharactersAreDrawn(t *testing.T) {
+	t.Parallel()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := postnl.New(ledger)
+	for query, want := range map[string]int{
+		"CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=000000000-999999999":  15,
+		"CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=0000000-9999999":      13,
+		"CustomerCode=DEV&CustomerNumber=22334455&Type=3S&Serie=0000000000-9999999999": 15,
+		"CustomerCode=DEV&CustomerNumber=22334455&Type=3S&Serie=00000000-99999999":     13,
+		"CustomerCode=DEV&CustomerNumber=22334455&Type=3S&Serie=000000000-999999999":   0,
+		"CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=00000000-99999999":    0,
+		"CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=0000000-0000100":      0,
+		"CustomerCode=DEVC&CustomerNumber=22334455&Type=3S&Serie=000000000-999999999":  0,
+		"CustomerCode=DEVC&CustomerNumber=11223344&Type=CD&Serie=0000-9999":            0,
+	} {
+		var drawn struct{ Barcode string }
+		status, body := send(t, server, "GET", "/shipment/v1_1/barcode?"+query, "")
+		_ = json.Unmarshal([]byte(body), &drawn)
+		if len(drawn.Barcode) != want || (status == 200) != (want > 0) {
+			t.Errorf("%s: %d %s", query, status, body)
+		}
+	}
+}
+
 // TestABarcodeIsAnnouncedOnce sends requests that were written by hand, from
 // PostNL's reference: the driver has no part in them.
 func TestABarcodeIsAnnouncedOnce(t *testing.T) {
