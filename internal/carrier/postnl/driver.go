@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -19,8 +18,8 @@ type driver struct {
 	key            string
 	customerCode   string
 	customerNumber string
-	location       string            // of collection; empty if the contract names none
-	products       map[string]string // PostNL's codes by our services, where they differ from the usual ones
+	location       string             // of collection; empty if the contract names none
+	products       map[string]product // of the contract by PostNL's usual codes, where they differ
 	via            carrier.Doer
 }
 
@@ -28,7 +27,6 @@ var (
 	customerCode       = regexp.MustCompile(`^[A-Z0-9]{1,6}$`)
 	customerNumber     = regexp.MustCompile(`^[0-9]{1,8}$`)
 	collectionLocation = regexp.MustCompile(`^[0-9]{6}$`)
-	productCode        = regexp.MustCompile(`^[0-9]{4,5}$`)
 )
 
 func open(opening carrier.Opening) (carrier.Driver, error) {
@@ -57,31 +55,12 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	}
 	var ok bool
 	if d.products, ok = readProducts(given("product_codes")); !ok {
-		refuse("product_codes", "must be services with their codes, such as \"eu_parcel=4944, standard=3085\"")
+		refuse("product_codes", "must be services or usual codes with the codes of your contract, such as \"eu_parcel=4944, 4946=4947, standard=3085+118/006\"")
 	}
 	if err := ship.InvalidFields(invalid); err != nil {
 		return nil, err
 	}
 	return d, nil
-}
-
-// readProducts reads the product codes of a contract.
-func readProducts(text string) (products map[string]string, ok bool) {
-	products = map[string]string{}
-	for pair := range strings.SplitSeq(text, ",") {
-		if strings.TrimSpace(pair) == "" {
-			continue
-		}
-		name, code, _ := strings.Cut(pair, "=")
-		name = strings.TrimSpace(name)
-		code = strings.TrimSpace(code)
-		isService := slices.ContainsFunc(services, func(s service) bool { return s.code == name })
-		if !isService || !productCode.MatchString(code) {
-			return nil, false
-		}
-		products[name] = code
-	}
-	return products, true
 }
 
 // Check draws a barcode, which needs a valid key, customer code and number, and

@@ -131,6 +131,42 @@ func TestEveryServiceIsSoldOnce(t *testing.T) {
 	}
 }
 
+// belgianOrder returns a parcel to Belgium.
+func belgianOrder(service string) carrier.BuyOrder {
+	request := domesticOrder()
+	request.Service = service
+	request.Order.Destination = ship.Address{Name: "An Peeters", Address1: "Meir 12", City: "Antwerpen", Zip: "2000", Country: "BE", Email: "an@example.com"}
+	return request
+}
+
+// TestBelgiumHasProductsOfItsOwn buys each service that goes to Belgium: PostNL does
+// not take its product for the European Union there.
+func TestBelgiumHasProductsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for service, product := range map[string]string{
+		"standard":  "4946",
+		"eu_parcel": "4946",
+		"home_only": "4941",
+		"signature": "4912",
+		"insured":   "4914",
+	} {
+		server := newStandIn(t, emulator.Faults{})
+		request := belgianOrder(service)
+		if service == "insured" {
+			request.Order.Options.InsuredValue = ship.Money{Minor: 50000, Currency: "EUR"}
+		}
+		_, err := openVia(t, carriertest.Server(t, server)).Buy(t.Context(), request)
+		if sold := server.Ledger.Entries(); err != nil || len(sold) != 1 || sold[0].Service != product || len(sold[0].Number) != 13 {
+			t.Errorf("%s: %v, sold %+v", service, err, sold)
+		}
+	}
+
+	_, err := openVia(t, nil).Buy(t.Context(), belgianOrder("age_check"))
+	if refused, ok := errors.AsType[*ship.Error](err); !ok || len(refused.Fields) != 1 || refused.Fields[0].Pointer != "/service" {
+		t.Errorf("age_check: %v", err)
+	}
+}
+
 // TestBarcodesHaveTheLengthOfTheirDestination buys for customers with a code of three
 // and of four letters: a barcode has 15 characters within the Netherlands and 13
 // abroad, and PostNL draws no other.
@@ -304,28 +340,50 @@ func TestFieldsThatPostNLRefusesAreNamed(t *testing.T) {
 	}
 }
 
-// TestProductCodesOfAContractReplaceTheUsualOnes sends another code, which the
-// ledger of the emulator shows.
+// TestProductCodesOfAContractReplaceTheUsualOnes sends other codes and options, which
+// the ledger of the emulator shows.
 func TestProductCodesOfAContractReplaceTheUsualOnes(t *testing.T) {
 	t.Parallel()
-	server := newStandIn(t, emulator.Faults{})
-	given := carrier.Credentials{"product_codes": "eu_parcel = 4944, standard=3085"}
+	given := carrier.Credentials{}
 	for name, value := range credentials {
 		given[name] = value
 	}
-	opened, err := carrier.Open(postnl.Spec, carrier.Opening{Credentials: given, BaseURL: postnl.Spec.TestURL, Via: carriertest.Server(t, server)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := opened.Buy(t.Context(), foreignOrder()); err != nil {
-		t.Fatal(err)
-	}
-	if sold := server.Ledger.Entries(); len(sold) != 1 || sold[0].Service != "4944" {
-		t.Errorf("sold %+v", sold)
-	}
+	for setting, want := range map[string]string{
+		"eu_parcel = 4944, standard=3085":  "4944", // without options, which only 4907 needs
+		"eu_parcel=4907+004/015 + 101/013": "4907",
+		"4907=4944":                        "4944",
+		"4946=4944":                        "4907", // of Belgium
+		"eu_parcel=4907":                   "4907",
+		"eu_parcel=4907+118/006":           "", // lacks the options that PostNL requires
+		"express=1234":                     "invalid",
+		"eu_parcel=49":                     "invalid",
+		"eu_parcel=4907+1/2":               "invalid",
+		"9999=4907":                        "invalid",
+	} {
+		server := newStandIn(t, emulator.Faults{})
+		given["product_codes"] = setting
+		opened, err := carrier.Open(postnl.Spec, carrier.Opening{Credentials: given, BaseURL: postnl.Spec.TestURL, Via: carriertest.Server(t, server)})
+		if want == "invalid" {
+			if ship.KindOf(err) != ship.Invalid {
+				t.Errorf("%s: %v", setting, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", setting, err)
+			continue
+		}
 
-	given["product_codes"] = "express=1"
-	if _, err := carrier.Open(postnl.Spec, carrier.Opening{Credentials: given}); ship.KindOf(err) != ship.Invalid {
-		t.Errorf("unknown service: %v", err)
+		_, err = opened.Buy(t.Context(), foreignOrder())
+		sold := server.Ledger.Entries()
+		if want == "" {
+			if ship.KindOf(err) != ship.Invalid || len(sold) != 0 {
+				t.Errorf("%s: %v, sold %+v", setting, err, sold)
+			}
+			continue
+		}
+		if err != nil || len(sold) != 1 || sold[0].Service != want {
+			t.Errorf("%s: %v, sold %+v", setting, err, sold)
+		}
 	}
 }

@@ -33,15 +33,14 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 	c.options(order.Options, chosen)
 	c.rest(order)
 
+	sold := d.productOf(chosen, order)
 	sent := shipment{
 		Addresses:           []address{to, from},
 		Dimension:           c.parcel(order),
-		ProductCodeDelivery: chosen.product,
+		ProductCodeDelivery: sold.code,
+		ProductOptions:      sold.options,
 		Reference:           request.Reference,
 		CustomerOrderNumber: order.OrderID,
-	}
-	if own := d.products[chosen.code]; own != "" {
-		sent.ProductCodeDelivery = own
 	}
 	// A number that is too short for PostNL is left out: the parcel arrives without
 	// it.
@@ -124,16 +123,17 @@ func (c *checker) fit(given ship.Address, pointer string) carrierkit.FittedAddre
 
 // lane checks where the parcel goes.
 func (c *checker) lane(order ship.Order, chosen service) {
-	isAtHome := order.Destination.Country == "NL"
 	switch {
 	case order.Origin.Country != "NL":
 		c.refuse("/origin/country", "invalid", "PostNL takes parcels only in the Netherlands")
 	case carrierkit.NeedsCustoms(order.Origin, order.Destination):
 		c.refuse("/destination/country", "unsupported", "PostNL delivers outside of the European Union only with GlobalPack, which is not supported")
-	case isAtHome && chosen.abroad:
+	case order.Destination.Country == "NL" && chosen.products.home == "":
 		c.refuse("/service", "invalid", chosen.name+" goes abroad; choose a service within the Netherlands")
-	case !isAtHome && !chosen.abroad:
-		c.refuse("/service", "invalid", chosen.name+" goes to addresses in the Netherlands; choose eu_parcel")
+	case order.Destination.Country == "BE" && chosen.products.belgium == "":
+		c.refuse("/service", "invalid", chosen.name+" does not go to Belgium; choose standard, home_only, signature or insured")
+	case order.Destination.Country != "NL" && order.Destination.Country != "BE" && chosen.products.union == "":
+		c.refuse("/service", "invalid", chosen.name+" goes to addresses in the Netherlands and Belgium; choose eu_parcel")
 	}
 }
 

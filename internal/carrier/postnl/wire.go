@@ -32,14 +32,19 @@ type (
 		Printertype      string `json:"Printertype"`
 	}
 	shipment struct {
-		Addresses           []address `json:"Addresses"`
-		Amounts             []amount  `json:"Amounts,omitempty"`
-		Barcode             string    `json:"Barcode"`
-		Contacts            []contact `json:"Contacts,omitempty"`
-		CustomerOrderNumber string    `json:"CustomerOrderNumber,omitempty"`
-		Dimension           dimension `json:"Dimension"`
-		ProductCodeDelivery string    `json:"ProductCodeDelivery"`
-		Reference           string    `json:"Reference"`
+		Addresses           []address       `json:"Addresses"`
+		Amounts             []amount        `json:"Amounts,omitempty"`
+		Barcode             string          `json:"Barcode"`
+		Contacts            []contact       `json:"Contacts,omitempty"`
+		CustomerOrderNumber string          `json:"CustomerOrderNumber,omitempty"`
+		Dimension           dimension       `json:"Dimension"`
+		ProductCodeDelivery string          `json:"ProductCodeDelivery"`
+		ProductOptions      []productOption `json:"ProductOptions,omitempty"`
+		Reference           string          `json:"Reference"`
+	}
+	productOption struct {
+		Characteristic string `json:"Characteristic"`
+		Option         string `json:"Option"`
 	}
 	address struct {
 		AddressType      string `json:"AddressType"`

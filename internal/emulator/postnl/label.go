@@ -3,20 +3,20 @@ package postnl
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// The parts of a request that PostNL looks at.
+// The parts of a request that PostNL looks at. It ignores members that it does not
+// know: its own WooCommerce plug-in sends "Country" in an address, which its
+// reference does not have.
 type (
 	labelRequest struct {
 		Customer struct {
-			CustomerCode, CustomerNumber string
+			CustomerCode, CustomerNumber, CollectionLocation string
 		}
 		Message struct {
 			MessageID, MessageTimeStamp, Printertype string
@@ -26,85 +26,21 @@ type (
 	shipment struct {
 		Addresses           []address
 		Amounts             []struct{ AmountType, Currency string }
-		Contacts            []struct{ ContactType, Email, TelNr string }
+		Contacts            []struct{ ContactType, Email, TelNr, SMSNr string }
 		Barcode             string
+		CustomerOrderNumber string
+		DeliveryDate        string
 		Dimension           struct{ Weight, Length, Width, Height int }
 		ProductCodeDelivery string
+		ProductOptions      []struct{ Characteristic, Option string }
 		Reference           string
 	}
 	address struct {
-		AddressType, Name, CompanyName                string
-		Street, HouseNr, HouseNrExt, StreetHouseNrExt string
-		Buildingname, Zipcode, City, Countrycode      string
+		AddressType, Name, CompanyName                   string
+		Street, HouseNr, HouseNrExt, StreetHouseNrExt    string
+		Buildingname, Zipcode, City, Region, Countrycode string
 	}
 )
-
-// A problem is why PostNL makes no label.
-type problem struct{ code, description string }
-
-var (
-	domestic   = regexp.MustCompile(`^(?:3085|3385|3189|3089|3087|3438)$`)
-	abroad     = regexp.MustCompile(`^(?:4907|4944)$`)
-	dutchZip   = regexp.MustCompile(`^[1-9][0-9]{3}[A-Z]{2}$`)
-	fourDigits = regexp.MustCompile(`^[0-9]{4}$`)
-	houseDigit = regexp.MustCompile(`^[0-9]{1,5}$`)
-)
-
-// check returns why PostNL makes no label for the request; nil if it does.
-func (s *standIn) check(in labelRequest) *problem {
-	_, err := time.Parse("02-01-2006 15:04:05", in.Message.MessageTimeStamp)
-	switch {
-	case !isAccount(in.Customer.CustomerCode, in.Customer.CustomerNumber):
-		return &problem{"1280001", "Customer code or customer number is invalid"}
-	case err != nil || in.Message.MessageID == "" || in.Message.Printertype == "":
-		return &problem{"1280002", "Message is invalid"}
-	case len(in.Shipments) != 1:
-		return &problem{"1280003", "Exactly one shipment is expected"}
-	}
-
-	sent := in.Shipments[0]
-	switch {
-	case !s.wasDrawn(sent.Barcode):
-		return &problem{"1280004", "Barcode is not known"}
-	case sent.Dimension.Weight < 1:
-		return &problem{"1280005", "Weight is required"}
-	case sent.Dimension.Length < sent.Dimension.Width || sent.Dimension.Width < sent.Dimension.Height:
-		return &problem{"1280006", "Dimension must be given from the longest to the shortest side"}
-	case len(sent.Reference) > 35:
-		return &problem{"1280007", "Reference is too long"}
-	}
-	for _, contact := range sent.Contacts {
-		if n := len(contact.TelNr); n > 0 && (n < 10 || n > 17) {
-			return &problem{"1280008", "TelNr must have 10 to 17 characters"}
-		}
-	}
-	return sent.checkProduct()
-}
-
-// checkProduct returns why the product does not take the parcel.
-func (s shipment) checkProduct() *problem {
-	to, hasReceiver := s.addressOf("01")
-	switch {
-	case !hasReceiver:
-		return &problem{"1280201", "Address type Receiver is required"}
-	case strings.Contains(strings.ToUpper(to.Street+to.StreetHouseNrExt), "NOWHERE"):
-		return &problem{"1280202", "Incorrect address specified in address type Receiver"}
-	case !domestic.MatchString(s.ProductCodeDelivery) && !abroad.MatchString(s.ProductCodeDelivery):
-		return &problem{"1280301", "Product code is not part of the contract"}
-	case domestic.MatchString(s.ProductCodeDelivery) != (to.Countrycode == "NL"):
-		return &problem{"1280302", "Product code is not available for the country of the receiver"}
-	case to.Countrycode == "NL" && !dutchZip.MatchString(to.Zipcode),
-		(to.Countrycode == "BE" || to.Countrycode == "LU") && !fourDigits.MatchString(to.Zipcode):
-		return &problem{"1280203", "Zipcode of the receiver is invalid"}
-	case slices.Contains([]string{"NL", "BE", "LU"}, to.Countrycode) && (to.Street == "" || !houseDigit.MatchString(to.HouseNr)):
-		return &problem{"1280204", "HouseNr of the receiver is required"}
-	case abroad.MatchString(s.ProductCodeDelivery) && len(s.Barcode) != 13:
-		return &problem{"1280304", "Barcode must have 13 characters for the product"}
-	case s.ProductCodeDelivery == "3087" && len(s.Amounts) == 0:
-		return &problem{"1280303", "Amount type 02 is required for the product"}
-	}
-	return nil
-}
 
 func (s shipment) addressOf(kind string) (address, bool) {
 	for _, a := range s.Addresses {
@@ -119,7 +55,8 @@ func (s shipment) addressOf(kind string) (address, bool) {
 // parcel, which happens once for a barcode.
 func (s *standIn) makeLabel(w http.ResponseWriter, r *http.Request) {
 	var in labelRequest
-	if json.NewDecoder(r.Body).Decode(&in) != nil {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || !hasExactNames(body, labelRequest{}) || json.Unmarshal(body, &in) != nil {
 		s.Fail(w, http.StatusBadRequest)
 		return
 	}

@@ -56,6 +56,62 @@ func TestOnlyBarcodesOf13Or15CharactersAreDrawn(t *testing.T) {
 	}
 }
 
+// TestWhatPostNLRefusesIsRefused changes the request of PostNL's reference.
+func TestWhatPostNLRefusesIsRefused(t *testing.T) {
+	t.Parallel()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := postnl.New(ledger)
+	draw := func(serie string) string {
+		var drawn struct{ Barcode string }
+		_, body := send(t, server, "GET", "/shipment/v1_1/barcode?CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie="+serie, "")
+		_ = json.Unmarshal([]byte(body), &drawn)
+		return drawn.Barcode
+	}
+	dutch, short := draw("000000000-999999999"), draw("0000000-9999999")
+	const (
+		product  = `"ProductCodeDelivery":"3085"`
+		eu       = `"ProductCodeDelivery":"4907","ProductOptions":[{"Characteristic":"005","Option":"025"},{"Characteristic":"101","Option":"012"}]`
+		berlin   = `"Countrycode":"DE"`
+		german   = `"Zipcode":"10115"`
+		dutchZip = `"Zipcode":"3571ZZ"`
+		country  = `"Countrycode":"NL"`
+	)
+	for name, c := range map[string]struct {
+		barcode string
+		changes []string // old and new, in turn
+		want    string   // "" if it is sold
+	}{
+		"as in the reference":        {dutch, nil, ""},
+		"an unknown member":          {dutch, []string{country, country + `,"Country":"NL"`}, ""},
+		"another letter case":        {dutch, []string{`"Zipcode"`, `"zipcode"`}, "1280000"},
+		"another letter case above":  {dutch, []string{`"Shipments"`, `"shipments"`}, "1280000"},
+		"an unknown printer":         {dutch, []string{"GraphicFile|PDF", "Zebra"}, "1280011"},
+		"a day in another order":     {dutch, []string{"29-06-2016", "2016-06-29"}, "1280002"},
+		"an unknown product":         {dutch, []string{"3085", "3999"}, "1280301"},
+		"no house number":            {dutch, []string{`"HouseNr":"74",`, ""}, "1280204"},
+		"a short barcode at home":    {short, nil, "1280304"},
+		"an age check without 014":   {dutch, []string{"3085", "3438"}, "1280305"},
+		"a pickup without its point": {dutch, []string{"3085", "3533"}, "1280306"},
+		"a mailbox without a day":    {dutch, []string{"3085", "2928"}, "1280307"},
+		"extra cover without amount": {dutch, []string{"3085", "3087"}, "1280303"},
+		"to Germany":                 {short, []string{product, eu, country, berlin, dutchZip, german}, ""},
+		"a long barcode to Germany":  {dutch, []string{product, eu, country, berlin, dutchZip, german}, "1280304"},
+		"4907 without options":       {short, []string{"3085", "4907", country, berlin, dutchZip, german}, "1280305"},
+		"4907 to Belgium":            {short, []string{product, eu, country, `"Countrycode":"BE"`, dutchZip, `"Zipcode":"2000"`}, "1280302"},
+		"4946 to Belgium":            {short, []string{"3085", "4946", country, `"Countrycode":"BE"`, dutchZip, `"Zipcode":"2000"`}, ""},
+		"4946 to Germany":            {short, []string{"3085", "4946", country, berlin, dutchZip, german}, "1280302"},
+	} {
+		request := strings.NewReplacer(c.changes...).Replace(fmt.Sprintf(label, c.barcode))
+		status, body := send(t, server, "POST", "/shipment/v2_2/label?confirm=false", request)
+		if c.want == "" && status != 200 || c.want != "" && (status != 400 || !strings.Contains(body, c.want)) {
+			t.Errorf("%s: %d %.300s, want %q", name, status, body, c.want)
+		}
+	}
+}
+
 // TestABarcodeIsAnnouncedOnce sends requests that were written by hand, from
 // PostNL's reference: the driver has no part in them.
 func TestABarcodeIsAnnouncedOnce(t *testing.T) {
