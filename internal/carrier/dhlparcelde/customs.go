@@ -29,9 +29,11 @@ func (c *checker) customs(order ship.Order, chosen service) *customsDetails {
 	}
 
 	declared := &customsDetails{
-		InvoiceNo:           fitting(given.InvoiceNumber, maxReference),
-		ExportType:          exportTypes[given.ContentsType],
-		PostalCharges:       amount{Currency: "EUR", Value: "0"},
+		InvoiceNo:  fitting(given.InvoiceNumber, maxReference),
+		ExportType: exportTypes[given.ContentsType],
+		// DHL makes no label if its currency differs from that of the items.
+		// fact: postal-charges-currency
+		PostalCharges:       amount{Currency: given.Items[0].Value.Currency, Value: "0"},
 		ShipperCustomsRef:   taxNumber(given, "sender"),
 		ConsigneeCustomsRef: taxNumber(given, "recipient", "importer"),
 	}

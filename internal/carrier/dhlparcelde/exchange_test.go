@@ -60,6 +60,10 @@ func orders() map[string]carrier.BuyOrder {
 			b.Service = "paket_international_premium"
 			b.Order.Customs.Incoterm = "DDP"
 		}),
+		"goods in francs": changed(foreignOrder(), func(b *carrier.BuyOrder) {
+			b.Order.Destination.Country, b.Order.Destination.State, b.Order.Destination.Zip, b.Order.Destination.City = "CH", "", "8001", "Zürich"
+			b.Order.Customs.Items = []ship.CustomsItem{{Description: "Watch", Quantity: 1, Value: ship.Money{Minor: 12000, Currency: "CHF"}, WeightGrams: 300}}
+		}),
 		"Europaket to Switzerland": changed(foreignOrder(), func(b *carrier.BuyOrder) {
 			b.Service = "europaket"
 			b.Order.Destination.Country, b.Order.Destination.State, b.Order.Destination.Zip, b.Order.Destination.City = "CH", "", "8001", "Zürich"

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,8 +28,10 @@ type shipment struct {
 	Consignee     party  `json:"consignee"`
 	Details       struct {
 		Dim *struct {
-			UOM                   string `json:"uom"`
-			Length, Width, Height int
+			UOM    string `json:"uom"`
+			Length int    `json:"length"`
+			Width  int    `json:"width"`
+			Height int    `json:"height"`
 		} `json:"dim"`
 		Weight struct {
 			UOM   string  `json:"uom"`
@@ -39,22 +39,45 @@ type shipment struct {
 		} `json:"weight"`
 	} `json:"details"`
 	Services struct {
-		VisualCheckOfAge     string `json:"visualCheckOfAge"`
-		SignedForByRecipient bool   `json:"signedForByRecipient"`
-		Endorsement          string `json:"endorsement"`
-		Premium              *bool  `json:"premium"`
-		AdditionalInsurance  *struct {
-			Currency string `json:"currency"`
-		} `json:"additionalInsurance"`
+		VisualCheckOfAge       string `json:"visualCheckOfAge"`
+		SignedForByRecipient   bool   `json:"signedForByRecipient"`
+		NoNeighbourDelivery    bool   `json:"noNeighbourDelivery"`
+		Endorsement            string `json:"endorsement"`
+		Premium                *bool  `json:"premium"`
+		AdditionalInsurance    *value `json:"additionalInsurance"`
+		PostalDeliveryDutyPaid bool   `json:"postalDeliveryDutyPaid"`
 	} `json:"services"`
-	Customs *struct {
-		ExportType    string          `json:"exportType"`
-		PostalCharges json.RawMessage `json:"postalCharges"`
-		Items         []struct {
-			Description string `json:"itemDescription"`
-			Quantity    int    `json:"packagedQuantity"`
-		} `json:"items"`
-	} `json:"customs"`
+	Customs *declaration `json:"customs"`
+}
+
+// value is an amount of money.
+type value struct {
+	Currency string   `json:"currency"`
+	Value    *float64 `json:"value"`
+}
+
+// declaration is what customs is told.
+type declaration struct {
+	InvoiceNo           string      `json:"invoiceNo"`
+	ExportType          string      `json:"exportType"`
+	ExportDescription   string      `json:"exportDescription"`
+	ShippingConditions  string      `json:"shippingConditions"`
+	PostalCharges       *value      `json:"postalCharges"`
+	ShipperCustomsRef   string      `json:"shipperCustomsRef"`
+	ConsigneeCustomsRef string      `json:"consigneeCustomsRef"`
+	Items               []commodity `json:"items"`
+}
+
+type commodity struct {
+	Description string `json:"itemDescription"`
+	Origin      string `json:"countryOfOrigin"`
+	HSCode      string `json:"hsCode"`
+	Quantity    int    `json:"packagedQuantity"`
+	Value       *value `json:"itemValue"`
+	Weight      *struct {
+		UOM   string  `json:"uom"`
+		Value float64 `json:"value"`
+	} `json:"itemWeight"`
 }
 
 // party is the sender, or any of the four forms of a recipient.
@@ -70,6 +93,7 @@ type party struct {
 	State      string `json:"state"`
 	Country    string `json:"country"`
 	Email      string `json:"email"`
+	Phone      string `json:"phone"`
 
 	Name       string `json:"name"`
 	LockerID   int    `json:"lockerID"`
@@ -136,6 +160,16 @@ func (s standIn) order(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil || json.Unmarshal(body, &in) != nil || len(in.Shipments) == 0 || len(in.Shipments) > 30 {
 		s.refuse(w, http.StatusBadRequest, message{Property: "shipments", Text: "1 to 30 shipments are required", State: "Error"})
+		return
+	}
+	// DHL checks requests against its JSON schema, in which names have one spelling
+	// and unknown members are allowed (parcel-de-shipping 2.1.13, "validate").
+	if !emulator.HasExactNames(body, request{}) {
+		s.refuse(w, http.StatusBadRequest, message{Property: "shipments", Text: "A member is not spelled as in the schema.", State: "Error"})
+		return
+	}
+	if text := checkQuery(r.URL.Query()); text != "" {
+		s.refuse(w, http.StatusBadRequest, message{Property: "query", Text: text, State: "Error"})
 		return
 	}
 	if in.Profile != Profile {
@@ -218,10 +252,13 @@ func (in shipment) check(now time.Time) (messages []message) {
 	if utf8.RuneCountInString(in.CostCenter) > 50 {
 		wrong("costCenter", "The cost center is too long.")
 	}
-	if in.ShipDate != "" && in.ShipDate < now.Format(time.DateOnly) {
-		wrong("shipDate", "The shipment date must not be in the past.")
+	if day, err := time.ParseInLocation(time.DateOnly, in.ShipDate, germany); in.ShipDate != "" && (err != nil || day.Format(time.DateOnly) < now.Format(time.DateOnly)) {
+		wrong("shipDate", "The shipment date must have the form yyyy-mm-dd and must not be in the past.")
 	}
-	if w := in.Details.Weight; w.UOM != "g" && w.UOM != "kg" || w.Value <= 0 || w.UOM == "g" && w.Value > 31500 {
+	if dim := in.Details.Dim; dim != nil && (dim.UOM != "mm" && dim.UOM != "cm" || dim.Length < 1 || dim.Width < 1 || dim.Height < 1) {
+		wrong("details.dim", "All dimensions and their unit are required.")
+	}
+	if w := in.Details.Weight; w.UOM != "g" && w.UOM != "kg" || w.Value <= 0 || w.UOM == "g" && w.Value > 31500 || w.UOM == "kg" && w.Value > 31.5 {
 		wrong("details.weight", "The weight is too high or missing.")
 	}
 	if in.Shipper.Country != "DEU" {
@@ -234,101 +271,6 @@ func (in shipment) check(now time.Time) (messages []message) {
 	messages = append(messages, in.Shipper.check("shipper")...)
 	messages = append(messages, in.Consignee.check("consignee")...)
 	return append(messages, in.checkGoods()...)
-}
-
-// checkGoods returns what DHL says about services and customs.
-func (in shipment) checkGoods() (messages []message) {
-	wrong := func(property, text string) {
-		messages = append(messages, message{Property: property, Text: text, State: "Error"})
-	}
-
-	isDomestic := in.Consignee.Country == "DEU"
-	if (in.Services.SignedForByRecipient || in.Services.VisualCheckOfAge != "") && in.Product != "V01PAK" {
-		wrong("services", "The service is not available for this product.")
-	}
-	if insured := in.Services.AdditionalInsurance; insured != nil && insured.Currency != "EUR" {
-		wrong("services.additionalInsurance", "The currency must be EUR.")
-	}
-	if !isDomestic && in.Services.Endorsement == "" {
-		messages = append(messages, message{Property: "services.endorsement", Text: "No endorsement was given; the shipment is returned.", State: "Warning"})
-	}
-
-	// Without a choice, DHL takes the default of the country, which may be the
-	// dearer one.
-	if hasChoice := in.Product == "V53WPAK" || in.Product == "V66WPI"; hasChoice && in.Services.Premium == nil {
-		messages = append(messages, message{Property: "services.premium", Text: "No kind of delivery was chosen; that of the country is used.", State: "Warning"})
-	}
-
-	switch {
-	case !needsCustoms[in.Consignee.Country]:
-	case in.Customs == nil || len(in.Customs.Items) == 0:
-		wrong("customs", "A customs declaration is required for this country.")
-	case in.Customs.ExportType == "" || len(in.Customs.PostalCharges) == 0:
-		wrong("customs.exportType", "The export type and the postal charges are required.")
-	}
-	return messages
-}
-
-// needsCustoms are some countries outside the European Union.
-var needsCustoms = map[string]bool{"USA": true, "CHE": true, "GBR": true, "NOR": true, "BRA": true, "CAN": true}
-
-var postalCode = regexp.MustCompile(`^[0-9]{5}$`)
-
-// check returns DHL's errors about a party, at its path in the request.
-func (p party) check(path string) (messages []message) {
-	wrong := func(field, text string) {
-		messages = append(messages, message{Property: path + "." + field, Text: text, State: "Error"})
-	}
-
-	if p.LockerID != 0 || p.RetailID != 0 {
-		switch {
-		case p.LockerID != 0 && (p.LockerID < 100 || p.LockerID > 999):
-			wrong("lockerID", "The Packstation is unknown.")
-		case p.RetailID != 0 && (p.RetailID < 401 || p.RetailID > 999):
-			wrong("retailID", "The post office is unknown.")
-		case p.LockerID != 0 && len(p.PostNumber) < 6:
-			wrong("postNumber", "The post number is required.")
-		case p.RetailID != 0 && p.PostNumber == "" && p.Email == "":
-			wrong("postNumber", "The post number or the e-mail address is required.")
-		}
-		return messages
-	}
-
-	for _, field := range []struct {
-		name, value string
-		limit       int
-		required    bool
-	}{
-		{"name1", p.Name1, 50, true},
-		{"name2", p.Name2, 50, false},
-		{"name3", p.Name3, 50, false},
-		{"addressStreet", p.Street, 50, true},
-		{"addressHouse", p.House, 10, false},
-		{"additionalAddressInformation1", p.More, 60, false},
-		{"city", p.City, 40, true},
-	} {
-		switch n := utf8.RuneCountInString(field.value); {
-		case n == 0 && field.required:
-			wrong(field.name, "The field is required.")
-		case n > field.limit:
-			wrong(field.name, fmt.Sprintf("The field has more than %d characters.", field.limit))
-		}
-	}
-	if p.Country == "DEU" && !postalCode.MatchString(p.PostalCode) {
-		wrong("postalCode", "The postal code is not valid.")
-	}
-	if len(p.Country) != 3 {
-		wrong("country", "The country must have three letters.")
-	}
-	if p.Country == "USA" && !strings.HasPrefix(p.State, "US-") {
-		wrong("state", "The state must be given as in US-NY.")
-	}
-
-	// DHL prints what it cannot route, with a warning.
-	if strings.Contains(strings.ToUpper(p.Street), "NOWHERE") {
-		messages = append(messages, message{Property: path + ".addressStreet", Text: "The street could not be found; the label has no routing code.", State: "Warning"})
-	}
-	return messages
 }
 
 // item returns a sale with its label, in the formats that the request asks for.

@@ -56,7 +56,7 @@ func (s shipment) addressOf(kind string) (address, bool) {
 func (s *standIn) makeLabel(w http.ResponseWriter, r *http.Request) {
 	var in labelRequest
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || !hasExactNames(body, labelRequest{}) || json.Unmarshal(body, &in) != nil {
+	if err != nil || !emulator.HasExactNames(body, labelRequest{}) || json.Unmarshal(body, &in) != nil {
 		s.Fail(w, http.StatusBadRequest)
 		return
 	}

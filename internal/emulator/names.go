@@ -1,19 +1,24 @@
-package postnl
+package emulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
 )
 
-// hasExactNames reports whether each member of a document that is one of the shape's
-// has its exact spelling. Go reads "zipcode" as "Zipcode", and PostNL need not.
-func hasExactNames(document []byte, shape any) bool {
+// HasExactNames reports whether each member of a JSON document that the shape has is
+// spelled as there. Go also reads "zipcode" as "Zipcode", which a carrier need not.
+// Members that the shape does not have are not looked at.
+func HasExactNames(document []byte, shape any) bool {
 	var value any
 	return json.Unmarshal(document, &value) == nil && isSpelled(value, reflect.TypeOf(shape))
 }
 
 func isSpelled(value any, shape reflect.Type) bool {
+	if shape.Kind() == reflect.Pointer {
+		shape = shape.Elem()
+	}
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
@@ -27,10 +32,12 @@ func isSpelled(value any, shape reflect.Type) bool {
 		}
 		for name, member := range value {
 			for field := range shape.Fields() {
-				if !strings.EqualFold(field.Name, name) {
+				tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				spelling := cmp.Or(tag, field.Name)
+				if !strings.EqualFold(spelling, name) {
 					continue
 				}
-				if field.Name != name || !isSpelled(member, field.Type) {
+				if spelling != name || !isSpelled(member, field.Type) {
 					return false
 				}
 			}
