@@ -16,9 +16,8 @@ import (
 // Without it, the portal's setting decides.
 const labelSize = "910-300-400"
 
-// Buy purchases a label. DHL has no key that makes a purchase unique and no
-// search for one, so a purchase whose answer is lost stays uncertain until a
-// person decides.
+// Buy purchases a label. DHL has no key that makes a purchase unique: one whose answer
+// is lost is looked up by its reference.
 func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	order, warnings, err := carrierkit.FitTexts(request.Order, Spec.Address.Charset, Spec.Address.Charset)
 	if err != nil {
@@ -31,15 +30,8 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, err
 	}
 
-	query := url.Values{
-		"includeDocs": {"include"},
-		"docFormat":   {"PDF"},
-		"printFormat": {labelSize},
-		"mustEncode":  {"false"},
-	}
-	if order.LabelFormat == "zpl" {
-		query.Set("docFormat", "ZPL2")
-	}
+	query := labelQuery(order.LabelFormat)
+	query.Set("mustEncode", "false")
 	call := d.orderCall(query, ordered)
 	call.Effect = true
 	var answer orderAnswer

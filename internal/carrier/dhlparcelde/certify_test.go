@@ -23,7 +23,7 @@ func TestAConnectionIsCertified(t *testing.T) {
 	}
 	for _, lane := range []string{"domestic", "international"} {
 		certification.Succeeds = append(certification.Succeeds,
-			"purchase, "+lane, "label, "+lane+", pdf", "label, "+lane+", zpl", "tracking, "+lane, "void, "+lane)
+			"purchase, "+lane, "label, "+lane+", pdf", "label, "+lane+", zpl", "look-up, "+lane, "tracking, "+lane, "void, "+lane)
 	}
 	certification.Run(t)
 	if lines := len(server.Ledger.Entries()); lines != 4 {

@@ -162,6 +162,6 @@ func TestCarrier(t *testing.T) {
 			"cancel_pickups": {Status: 400, Body: `[{"errorCode":456,"title":"%s"}]`, Code: "456"},
 		},
 		TokenPaths: []string{"/ropc/v1/token"},
-		Tokenless:  []string{"track"},
+		Tokenless:  []string{"track", "find"}, // which begins with tracking
 	})
 }

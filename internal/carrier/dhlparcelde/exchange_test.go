@@ -405,24 +405,92 @@ func TestWrongCredentials(t *testing.T) {
 	}
 }
 
-// TestALostPurchaseIsUncertainAndCannotBeLookedUp requires that a person decides:
-// the sale is in the ledger, and nothing is bought again.
-func TestALostPurchaseIsUncertainAndCannotBeLookedUp(t *testing.T) {
+// TestALostPurchaseIsFoundByItsReference loses the answer after the sale: the shipment
+// is found in tracking, its label is fetched again, and nothing is bought twice.
+func TestALostPurchaseIsFoundByItsReference(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"reset", "500", "truncate", "wrong_reference"} {
-		s := newStandIn(t)
-		if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
+		for _, request := range []carrier.BuyOrder{domesticOrder(), foreignOrder()} {
+			s := newStandIn(t)
+			if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
+				t.Fatal(err)
+			}
+			c := openWith(t, credentials(), carriertest.Server(t, s))
+			request.Order.LabelFormat = "zpl"
+			if _, err := c.Buy(t.Context(), request); ship.KindOf(err) != ship.Uncertain {
+				t.Errorf("%s: %v", fault, err)
+			}
+			found, err := c.Find(t.Context(), request)
+			sold := s.Ledger.Entries()
+			if err != nil || len(sold) != 1 || found.TrackingNumber != sold[0].Number || found.CarrierRef != sold[0].Number || found.Label.Format != "zpl" {
+				t.Errorf("a look-up after %s: %q, %v", fault, found.TrackingNumber, err)
+			}
+			if hasForm := len(found.Documents) == 1; hasForm != (request.Order.Customs != nil) {
+				t.Errorf("%d documents", len(found.Documents))
+			}
+		}
+	}
+}
+
+// TestALateShipmentIsNotFoundYet buys while tracking is behind: the look-up finds
+// nothing first and the shipment later, so that its absence alone proves nothing.
+func TestALateShipmentIsNotFoundYet(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	turn := func(lag time.Duration) {
+		if err := s.Turn(emulator.Faults{LookupLag: emulator.Duration(lag)}); err != nil {
 			t.Fatal(err)
 		}
-		c := openWith(t, credentials(), carriertest.Server(t, s))
-		if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Uncertain {
-			t.Errorf("%s: %v", fault, err)
-		}
-		if _, err := c.Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Unsupported {
-			t.Errorf("a look-up after %s: %v", fault, err)
-		}
-		if n := len(s.Ledger.Entries()); n != 1 {
-			t.Errorf("%s: %d sales", fault, n)
+	}
+	turn(time.Hour)
+	c := openWith(t, credentials(), carriertest.Server(t, s))
+	if _, err := c.Buy(t.Context(), domesticOrder()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Find(t.Context(), domesticOrder()); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("before: %v", err)
+	}
+	turn(0)
+	if _, err := c.Find(t.Context(), domesticOrder()); err != nil {
+		t.Errorf("after: %v", err)
+	}
+	if dhlparcelde.Spec.LookupLag < 24*time.Hour {
+		t.Error("an absence counts before DHL has closed the day")
+	}
+}
+
+// TestOnlyDHLsOwnWordsMeanNotBought has a look-up answered in every way: only the
+// statement that there is no data may mean that nothing was bought.
+func TestOnlyDHLsOwnWordsMeanNotBought(t *testing.T) {
+	t.Parallel()
+	piece := func(number, reference string) string {
+		return `<data name="piece-shipment" error-status="0" piece-code="` + number + `" piece-customer-reference="` + reference + `"/>`
+	}
+	list := func(code, pieces string) string {
+		return `<data name="piece-shipment-list" code="` + code + `" error="words">` + pieces + `</data>`
+	}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   ship.Kind
+	}{
+		"no data":                {http.StatusOK, list("100", ""), ship.NotFound},
+		"not transmitted yet":    {http.StatusOK, list("200", ""), ship.Unavailable},
+		"login failed":           {http.StatusOK, list("5", ""), ship.Forbidden},
+		"locked":                 {http.StatusOK, list("6", ""), ship.Forbidden},
+		"another code":           {http.StatusOK, list("45", ""), ship.Unavailable},
+		"an empty list":          {http.StatusOK, list("0", ""), ship.Unavailable},
+		"another reference":      {http.StatusOK, list("0", piece("00340434161094015902", "OTHER")), ship.Unavailable},
+		"no number":              {http.StatusOK, list("0", piece("", ref)), ship.Unavailable},
+		"two shipments":          {http.StatusOK, list("0", piece("00340434161094015902", ref)+piece("00340434161094022115", ref)), ship.Unavailable},
+		"a label that is closed": {http.StatusOK, list("0", piece("00340434161094015902", ref)), ship.Unavailable},
+		"no XML":                 {http.StatusOK, "busy", ship.Unavailable},
+		"it fails":               {http.StatusInternalServerError, "", ship.Unavailable},
+		"a 404":                  {http.StatusNotFound, "", ship.Unavailable},
+	} {
+		via := carriertest.Answer{Path: "/v0/shipments", Status: c.status, Body: c.body}.Instead(carriertest.Server(t, newStandIn(t)))
+		if _, err := openWith(t, credentials(), via).Find(t.Context(), domesticOrder()); ship.KindOf(err) != c.want {
+			t.Errorf("%s: %v is %q, want %q", name, err, ship.KindOf(err), c.want)
 		}
 	}
 }

@@ -79,12 +79,15 @@ var Spec = carrier.Spec{
 		Charset: "latin1",
 	},
 	TrackBatch: trackBatch,
+	// DHL does not say when tracking gets the data of a shipment. It has them for sure
+	// once the ship date is closed.
+	LookupLag: 24 * time.Hour,
 	Deadlines: carrier.Deadlines{
 		Track: 20 * time.Second,
 	},
 	Limits: []string{
 		"DHL Parcel DE quotes no prices: they are in your contract. Import them as a [rate sheet](rate-sheets.md) for the connection; without one, it makes no offers.",
-		"A purchase whose response is lost cannot be looked up: DHL's published API has no search by reference. A person searches for the reference, which is printed on the label, in the business customer portal. A domestic label that is not used is not billed; an international one may be billed by its data.",
+		"A purchase whose response is lost is looked up by its reference in DHL's tracking, and its label is fetched again, which DHL allows until the end of the ship date. Tracking gets a shipment late, perhaps only when DHL closes the day: that it is missing counts only after 24 hours. The reference is also printed on the label, for a search in the business customer portal. A domestic label that is not used is not billed; an international one may be billed by its data.",
 		"A product can be bought only if the connection has its billing number. Digits 11 and 12 of a billing number belong to the product.",
 		"Orders with several parcels are rejected, because DHL sells a separate label for each parcel. Create one shipment per parcel.",
 		"Parcels must be sent from Germany and weigh at most 31.5 kg. DHL itself refuses what exceeds the limits of the smaller products.",
@@ -102,7 +105,7 @@ var Spec = carrier.Spec{
 		"A pickup needs a billing number of its own (`billing_pickup`), a street with a house number in Germany, and a day; DHL gets the window as business hours. A pickup whose response is lost is found by its day, postal code and reference.",
 		"DHL tracks 20 parcels per call, and only those of the portal user's account. Times of scans are German local time. DHL Parcel DE does not send pushes.",
 		"There is neither a search for service points nor a proof of delivery.",
-		"To be confirmed with a real account: how DHL words the error for a label that was deleted before, which error texts have a code, how long a token is valid, which characters beyond Latin-1 are printed, and whether the tracking API finds a shipment by its reference, which would allow look-ups of lost purchases.",
+		"To be confirmed with a real account: how DHL words the error for a label that was deleted before, which error texts have a code, how long a token is valid, which characters beyond Latin-1 are printed, and how soon the tracking API finds a shipment by its reference.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,

@@ -50,15 +50,22 @@ func isPlausibleNumber(number string) bool {
 }
 
 func (d *driver) fetchPieces(ctx context.Context, numbers []string) ([]piece, error) {
-	question, err := xml.Marshal(trackRequest{
-		User:     d.user,
-		Password: d.password,
-		Request:  "d-get-piece-detail",
-		Language: "en",
-		Numbers:  strings.Join(numbers, ";"),
-	})
+	answer, err := d.askTracking(ctx, trackRequest{Numbers: strings.Join(numbers, ";")})
 	if err != nil {
-		return nil, ship.Errorf(ship.Internal, "the request to DHL Parcel DE could not be created")
+		return nil, err
+	}
+	return answer.pieces()
+}
+
+// askTracking asks for the details of shipments, by their numbers or by a reference.
+func (d *driver) askTracking(ctx context.Context, request trackRequest) (trackAnswer, error) {
+	request.User = d.user
+	request.Password = d.password
+	request.Request = "d-get-piece-detail"
+	request.Language = "en"
+	question, err := xml.Marshal(request)
+	if err != nil {
+		return trackAnswer{}, ship.Errorf(ship.Internal, "the request to DHL Parcel DE could not be created")
 	}
 
 	call := carrierkit.Call{
@@ -73,14 +80,14 @@ func (d *driver) fetchPieces(ctx context.Context, numbers []string) ([]piece, er
 	}
 	var body string
 	if err := call.Do(ctx, textDoer{d.via}, &body); err != nil {
-		return nil, err
+		return trackAnswer{}, err
 	}
 
 	var answer trackAnswer
 	if xml.Unmarshal([]byte(body), &answer) != nil {
-		return nil, ship.Errorf(ship.Unavailable, "DHL Parcel DE's tracking results could not be read")
+		return trackAnswer{}, ship.Errorf(ship.Unavailable, "DHL Parcel DE's tracking results could not be read")
 	}
-	return answer.pieces()
+	return answer, nil
 }
 
 // textDoer turns an answer into a text of JSON, as a Call reads nothing else.

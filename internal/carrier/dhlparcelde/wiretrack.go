@@ -14,7 +14,12 @@ type trackRequest struct {
 	Password string   `xml:"password,attr"`
 	Request  string   `xml:"request,attr"`
 	Language string   `xml:"language-code,attr"`
-	Numbers  string   `xml:"piece-code,attr"`
+	Numbers  string   `xml:"piece-code,attr,omitempty"`
+
+	// A question has numbers or a reference.
+	Reference string `xml:"piece-customer-reference,attr,omitempty"`
+	From      string `xml:"from-date,attr,omitempty"`
+	To        string `xml:"to-date,attr,omitempty"`
 }
 
 type trackAnswer struct {
@@ -27,6 +32,7 @@ type trackAnswer struct {
 type piece struct {
 	Searched     string      `xml:"searched-piece-code,attr"`
 	Number       string      `xml:"piece-code,attr"`
+	Reference    string      `xml:"piece-customer-reference,attr"`
 	DeliveryFrom string      `xml:"delivery-timeframe-from,attr"`
 	Lists        []eventList `xml:"data"`
 }

@@ -23,9 +23,8 @@ var dhlParcelDE = model{
 	},
 	unit: 1000, volume: 1_000_000, maxGrams: 31_500, maxSideMM: 1200, maxGirthMM: 3600,
 	onePiece: true, daysAhead: 30, daysAbroad: 30, signature: 170, adult: 170, insurance: 350,
-	cannotFind: true,
-	abilities:  []string{"void"},
-	number:     dhlParcelDENumber,
+	abilities: []string{"void"},
+	number:    dhlParcelDENumber,
 	refusals: refusals{
 		address: "shipments[0].consignee", weight: "shipments[0].details.weight", size: "shipments[0].details.dim", lane: "shipments[0].product",
 		service: "shipments[0].product", packaging: "shipments[0].details", value: "shipments[0].services.additionalInsurance",

@@ -3,9 +3,9 @@
 // shares no code with the service, and tests compare the service's records with
 // its ledger.
 //
-// Like the real APIs, it quotes no prices, has no search by reference, judges each
-// shipment of a request by itself, and answers questions of tracking with the HTTP
-// status 200, whatever happened.
+// Like the real APIs, it quotes no prices, has a search by reference only in
+// tracking, judges each shipment of a request by itself, and answers questions of
+// tracking with the HTTP status 200, whatever happened.
 package dhlparcelde
 
 import (

@@ -18,6 +18,10 @@ type question struct {
 	Request  string   `xml:"request,attr"`
 	Language string   `xml:"language-code,attr"`
 	Numbers  string   `xml:"piece-code,attr"`
+
+	Reference string `xml:"piece-customer-reference,attr"`
+	From      string `xml:"from-date,attr"`
+	To        string `xml:"to-date,attr"`
 }
 
 // element is one of the nested elements of an answer, which are all called
@@ -60,6 +64,9 @@ func (s standIn) track(w http.ResponseWriter, r *http.Request) {
 	case asked.User != User || asked.Password != Password:
 		answerXML(w, newElement("name", "piece-shipment-list", "code", "5", "error", "Login failed"))
 		return
+	case asked.Reference != "":
+		s.search(w, asked)
+		return
 	case asked.Numbers == "":
 		answerXML(w, newElement("name", "piece-shipment-list", "code", "45", "error", "No piece code was given."))
 		return
@@ -81,6 +88,40 @@ func (s standIn) track(w http.ResponseWriter, r *http.Request) {
 		list.Children = append(list.Children, s.piece(sale))
 	}
 	if !isKnown {
+		answerXML(w, newElement("name", "piece-shipment-list", "code", "100", "error", "No data found"))
+		return
+	}
+	answerXML(w, list)
+}
+
+// search answers a question by reference, which finds a sale once it reached tracking
+// and was made within the days of the question.
+func (s standIn) search(w http.ResponseWriter, asked question) {
+	today := time.Now().In(germany).Format(time.DateOnly)
+	from, to := asked.From, asked.To
+	if to == "" {
+		to = today
+	}
+	for _, day := range []string{from, to} {
+		if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+			from, to = to, "" // refused below
+		}
+	}
+	if asked.Numbers != "" || len(asked.Reference) < 8 || strings.Contains(asked.Reference, ";") || to > today || from > to {
+		answerXML(w, newElement("name", "piece-shipment-list", "code", "40", "error", "The request is not valid."))
+		return
+	}
+
+	list := newElement("name", "piece-shipment-list", "code", "0", "request-id", "e3a9b0c1")
+	for _, sale := range s.Find(asked.Reference) {
+		_, voided, _ := s.Ledger.Sold(sale.Number)
+		day := sale.At.In(germany).Format(time.DateOnly)
+		if voided || day < from || day > to {
+			continue
+		}
+		list.Children = append(list.Children, s.piece(sale))
+	}
+	if len(list.Children) == 0 {
 		answerXML(w, newElement("name", "piece-shipment-list", "code", "100", "error", "No data found"))
 		return
 	}
