@@ -22,6 +22,7 @@ const (
 	warenpostInternational = "V66WPI"
 )
 
+// fact: products, billing-number
 var products = []product{
 	{paket, "01", "billing_paket"},
 	{kleinpaket, "62", "billing_kleinpaket"},
@@ -76,6 +77,7 @@ func codesOf(domestic bool) []string {
 }
 
 // exportTypes are DHL's reasons for an export, by the API's type of contents.
+// fact: export-types
 var exportTypes = map[string]string{
 	"merchandise":    "COMMERCIAL_GOODS",
 	"gift":           "PRESENT",

@@ -10,6 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// fact: customs-limits
 const (
 	maxItems       = 99
 	maxDescription = 256

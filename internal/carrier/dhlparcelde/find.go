@@ -102,6 +102,7 @@ func (d *driver) fetchAgain(ctx context.Context, request carrier.BuyOrder, numbe
 }
 
 // labelQuery says in which form labels are wanted.
+// fact: label-parameters
 func labelQuery(format string) url.Values {
 	query := url.Values{
 		"includeDocs": {"include"},

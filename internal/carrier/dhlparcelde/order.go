@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// fact: reference-length, cost-center-length
 const (
 	title         = "DHL Parcel DE"
 	minReference  = 8

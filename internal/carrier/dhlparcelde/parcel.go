@@ -3,6 +3,7 @@ package dhlparcelde
 import "github.com/waybillhq/waybill/internal/ship"
 
 // maxGrams is the weight of the heaviest product.
+// fact: weight-limit
 const maxGrams = 31_500
 
 // parcel returns the weight and the size of a parcel. DHL has no packaging of its

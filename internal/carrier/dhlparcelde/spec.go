@@ -66,6 +66,7 @@ var Spec = carrier.Spec{
 	Services: specServices(),
 	Extras:   extraServices(),
 	Formats:  []string{"pdf", "zpl"},
+	// fact: address-limits
 	Address: carrier.AddressLimits{
 		Name:    50,
 		Company: 50,
@@ -103,7 +104,7 @@ var Spec = carrier.Spec{
 		"DHL Paket International and Warenpost International are bought as economy, and their premium services as premium. Where a country has only one of them, DHL may use that: the label shows it.",
 		"Returns are not supported: buy them in the portal, or as a shipment from Germany with sender and recipient swapped.",
 		"A pickup needs a billing number of its own (`billing_pickup`), a street with a house number in Germany, and a day; DHL gets the window as business hours. A pickup whose response is lost is found by its day, postal code and reference.",
-		"DHL tracks 20 parcels per call, and only those of the portal user's account. Times of scans are German local time. DHL Parcel DE does not send pushes.",
+		"15 parcels are tracked per call, and only those of the portal user's account. Times of scans are German local time. DHL Parcel DE does not send pushes.",
 		"There is neither a search for service points nor a proof of delivery.",
 		"To be confirmed with a real account: how DHL words the error for a label that was deleted before, which error texts have a code, how long a token is valid, which characters beyond Latin-1 are printed, and how soon the tracking API finds a shipment by its reference.",
 	},

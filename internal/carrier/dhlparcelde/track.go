@@ -19,8 +19,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// trackBatch is how many numbers DHL takes in a call.
-const trackBatch = 20
+// trackBatch is how many numbers DHL takes in a call: public clients send at most 15,
+// and DHL's page has more for some accounts.
+// fact: track-batch
+const trackBatch = 15
 
 // Track returns what DHL knows of shipments of the portal user's account. The
 // tracking API is older than the others: it takes a document of XML as a
@@ -111,6 +113,7 @@ func (d textDoer) Do(r *http.Request) (*http.Response, error) {
 }
 
 // Codes of the tracking API. Its HTTP status is 200 for all of them.
+// fact: tracking-codes
 const (
 	codeShown     = "0"
 	codeBadLogin  = "5"

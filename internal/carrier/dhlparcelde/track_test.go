@@ -54,7 +54,7 @@ func TestMeanings(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
 		"ZU/DLVRD":   "delivered ",
-		"ZU/DLVRD/R": "exception returned",
+		"ZU/DLVRD/R": "exception return_to_sender",
 		"ZU/DSPSD":   "exception destroyed",
 		"PO/LDTMV":   "out_for_delivery ",
 		"PO/LDTMV/R": "exception return_to_sender",
@@ -103,7 +103,7 @@ func TestScansOfAParcel(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %s %s", u.Scan.Status, u.Scan.Reason, u.Scan.Location))
 	}
-	want := "label_generated  Bonn, DEU|out_for_delivery  Hamburg, DEU|exception returned Hamburg, DEU"
+	want := "label_generated  Bonn, DEU|out_for_delivery  Hamburg, DEU|exception return_to_sender Hamburg, DEU"
 	if strings.Join(got, "|") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
 	}

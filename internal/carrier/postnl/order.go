@@ -77,6 +77,7 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 }
 
 // minPhone is how many characters a phone number has at least.
+// fact: phone-limits
 const minPhone = 10
 
 // checker collects the invalid fields of an order.

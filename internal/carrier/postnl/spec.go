@@ -43,6 +43,7 @@ var Spec = carrier.Spec{
 	Services: specServices(),
 	Extras:   extraServices(),
 	Formats:  []string{"pdf", "zpl"},
+	// fact: address-limits
 	Address: carrier.AddressLimits{
 		Name:    35,
 		Company: 35,
