@@ -15,7 +15,7 @@ import (
 
 // Buy draws a barcode and confirms a label under it, which announces the parcel.
 func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
-	sent, warnings, err := d.newRequest(request, time.Now())
+	sent, warnings, err := d.prepare(ctx, request, time.Now())
 	if err != nil {
 		return ship.Sale{}, err
 	}

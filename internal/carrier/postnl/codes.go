@@ -10,7 +10,7 @@ import (
 )
 
 // A service is what a client buys. PostNL has a product of its own for each group of
-// countries.
+// countries, and for parcels that are collected at a pickup point.
 type service struct {
 	code, name string
 	products   products
@@ -22,16 +22,18 @@ type service struct {
 // products are the usual codes of PostNL for one service. An empty one means that
 // PostNL does not offer it.
 type products struct {
-	home    string // within the Netherlands
-	belgium string
-	union   string // to the other countries of the European Union
+	home         string // within the Netherlands
+	homePoint    string // to a pickup point in the Netherlands
+	belgium      string
+	belgiumPoint string
+	union        string // to the other countries of the European Union
 }
 
 var services = []service{
 	{
 		code: "standard", name: "PostNL Parcel",
-		// fact: product-domestic, product-belgium
-		products: products{home: "3085", belgium: "4946"},
+		// fact: product-domestic, product-belgium, product-point
+		products: products{home: "3085", homePoint: "3533", belgium: "4946", belgiumPoint: "4936"},
 	},
 	{
 		code: "home_only", name: "PostNL Parcel, Home Address Only",
@@ -49,21 +51,39 @@ var services = []service{
 	},
 	{
 		code: "insured", name: "PostNL Parcel, Extra Cover",
-		products: products{home: "3087", belgium: "4914"},
+		products: products{home: "3087", homePoint: "3534", belgium: "4914"},
 		signed:   true,
 		insured:  true,
 	},
 	{
 		code: "age_check", name: "PostNL Parcel with Age Check",
-		products: products{home: "3438"},
+		products: products{home: "3438", homePoint: "3571"},
 		signed:   true,
 		adult:    true,
 	},
 	{
 		code: "eu_parcel", name: "PostNL Parcel EU",
 		// PostNL has no product 4907 to Belgium.
-		products: products{belgium: "4946", union: "4907"},
+		products: products{belgium: "4946", belgiumPoint: "4936", union: "4907"},
 	},
+}
+
+// usualOf returns the code for an order; empty if PostNL does not sell it.
+func (p products) usualOf(order ship.Order) string {
+	isToPoint := order.Options.ServicePoint != ""
+	switch country := order.Destination.Country; {
+	case country == "NL" && isToPoint:
+		return p.homePoint
+	case country == "NL":
+		return p.home
+	case country == "BE" && isToPoint:
+		return p.belgiumPoint
+	case country == "BE":
+		return p.belgium
+	case isToPoint:
+		return ""
+	}
+	return p.union
 }
 
 // usual returns the code that stands for the service in the settings: the one
@@ -79,7 +99,7 @@ func (p products) usual() string {
 func usualCodes() []string {
 	var list []string
 	for _, s := range services {
-		for _, code := range []string{s.products.home, s.products.belgium, s.products.union} {
+		for _, code := range []string{s.products.home, s.products.homePoint, s.products.belgium, s.products.belgiumPoint, s.products.union} {
 			if code != "" && !slices.Contains(list, code) {
 				list = append(list, code)
 			}
@@ -110,6 +130,7 @@ func specServices() []carrier.Service {
 var requiredOptions = map[string][]productOption{
 	"4907": {{"005", "025"}, {"101", "012"}},
 	"3438": {{"002", "014"}},
+	"3571": {{"002", "014"}},
 }
 
 // barcodeType is that of parcels within the European Union.
@@ -119,8 +140,9 @@ const barcodeType = "3S"
 // Kinds of addresses.
 // fact: address-types
 const (
-	receiver = "01"
-	sender   = "02"
+	receiver      = "01"
+	sender        = "02"
+	deliveryPoint = "09"
 )
 
 // insuredAmount is the kind of an amount that the goods are insured for.
@@ -143,15 +165,7 @@ type product struct {
 // productOf returns the product of a service for an order; an empty one if PostNL
 // does not sell the service there.
 func (d driver) productOf(chosen service, order ship.Order) product {
-	var usual string
-	switch order.Destination.Country {
-	case "NL":
-		usual = chosen.products.home
-	case "BE":
-		usual = chosen.products.belgium
-	default:
-		usual = chosen.products.union
-	}
+	usual := chosen.products.usualOf(order)
 
 	if own, ok := d.products[usual]; ok {
 		return own

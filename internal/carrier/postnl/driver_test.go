@@ -85,6 +85,7 @@ func TestCarrier(t *testing.T) {
 			return carriertest.Server(t, newStandIn(t, delivered()))
 		}),
 		Order:       domesticOrder(),
+		Points:      ship.PointQuery{Country: "NL", Zip: "3571ZZ", City: "Utrecht"},
 		ReadsBefore: []string{"buy"},
 		Refusal:     carriertest.Refusal{Status: 400, Body: `{"Errors":[{"Error":"Validation failed","Code":"1280202","Description":"%s"}]}`, Code: "1280202"},
 	})
@@ -164,6 +165,69 @@ func TestBelgiumHasProductsOfItsOwn(t *testing.T) {
 	_, err := openVia(t, nil).Buy(t.Context(), belgianOrder("age_check"))
 	if refused, ok := errors.AsType[*ship.Error](err); !ok || len(refused.Fields) != 1 || refused.Fields[0].Pointer != "/service" {
 		t.Errorf("age_check: %v", err)
+	}
+}
+
+// TestAParcelGoesToAPickupPoint searches for points and sends parcels to them: the
+// label has the address of the point, which the order does not have.
+func TestAParcelGoesToAPickupPoint(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, emulator.Faults{})
+	opened := openVia(t, carriertest.Server(t, server))
+	points, err := opened.FindPoints(t.Context(), ship.PointQuery{Country: "NL", Zip: "3571 zz", City: "Utrecht"})
+	if err != nil || len(points) != 3 || points[0].ID != "163043" || points[0].Address.Address1 != "Molengraaffplantsoen 80" || points[0].DistanceM != 102 {
+		t.Fatalf("%+v, %v", points, err)
+	}
+	if !points[2].IsLocker || points[0].IsLocker || len(points[1].Hours) != 2 || points[1].Hours[1].Open != "13:00" || points[1].Hours[1].Day != "monday" {
+		t.Errorf("%+v", points)
+	}
+	belgian, err := opened.FindPoints(t.Context(), ship.PointQuery{Country: "BE", Zip: "2000"})
+	if err != nil || len(belgian) != 1 { // which PostNL does not write as a list
+		t.Fatalf("%+v, %v", belgian, err)
+	}
+	if _, err := opened.FindPoints(t.Context(), ship.PointQuery{Country: "DE", Zip: "10115"}); ship.KindOf(err) != ship.Unsupported {
+		t.Errorf("in Germany: %v", err)
+	}
+
+	toPoint := func(request carrier.BuyOrder, id string) carrier.BuyOrder {
+		request.Order.Options.ServicePoint = id
+		request.Reference += id
+		return request
+	}
+	adult := domesticOrder()
+	adult.Service = "age_check"
+	for product, request := range map[string]carrier.BuyOrder{
+		"3533": toPoint(domesticOrder(), points[0].ID),
+		"3571": toPoint(adult, points[1].ID),
+		"4936": toPoint(belgianOrder("standard"), belgian[0].ID),
+	} {
+		bought, err := opened.Buy(t.Context(), request)
+		sold, _, _ := server.Ledger.Sold(bought.TrackingNumber)
+		if err != nil || sold.Service != product {
+			t.Errorf("%s: %v, sold %+v", product, err, sold)
+		}
+		if found, err := opened.Find(t.Context(), request); err != nil || found.TrackingNumber != bought.TrackingNumber {
+			t.Errorf("%s: found %q, %v", product, found.TrackingNumber, err)
+		}
+	}
+
+	sold := len(server.Ledger.Entries())
+	unreachable := toPoint(domesticOrder(), points[0].ID)
+	unreachable.Order.Destination.Email = ""
+	for pointer, request := range map[string]carrier.BuyOrder{
+		"/destination/servicePoint": toPoint(domesticOrder(), "999999"),
+		"/destination/email":        unreachable,
+	} {
+		_, err := opened.Buy(t.Context(), request)
+		if refused, ok := errors.AsType[*ship.Error](err); !ok || refused.Kind != ship.Invalid || len(refused.Fields) != 1 || refused.Fields[0].Pointer != pointer {
+			t.Errorf("%s: %v", pointer, err)
+		}
+	}
+	if _, err := opened.Buy(t.Context(), toPoint(domesticOrder(), belgian[0].ID)); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("a point in another country: %v", err)
+	}
+	if len(server.Ledger.Entries()) != sold {
+		t.Error("a parcel was sold to a point that does not exist")
 	}
 }
 

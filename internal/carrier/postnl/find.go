@@ -17,7 +17,7 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	if err != nil {
 		return ship.Sale{}, err
 	}
-	sent, _, err := d.newRequest(request, time.Now())
+	sent, _, err := d.prepare(ctx, request, time.Now())
 	if err != nil {
 		return ship.Sale{}, ship.Errorf(ship.Unavailable, "PostNL has the parcel, and its label cannot be requested again: %w", err)
 	}

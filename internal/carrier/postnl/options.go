@@ -9,6 +9,7 @@ import (
 // that of somebody at the address.
 func extraServices() carrier.Extras {
 	return carrier.Extras{
+		ship.ExtraServicePoint:      {"standard", "insured", "age_check", "eu_parcel"},
 		ship.ExtraDirectSignature:   {"signature_home_only"},
 		ship.ExtraIndirectSignature: {"signature"},
 	}

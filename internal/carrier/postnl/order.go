@@ -1,6 +1,7 @@
 package postnl
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,6 +77,23 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 	}, c.warnings, carrierkit.InvalidOrder("PostNL", c.invalid)
 }
 
+// prepare returns the request for a label with the address of the pickup point, if the
+// parcel goes to one: the order has only its number.
+func (d driver) prepare(ctx context.Context, request carrier.BuyOrder, now time.Time) (labelRequest, []string, error) {
+	sent, warnings, err := d.newRequest(request, now)
+	id := request.Order.Options.ServicePoint
+	if err != nil || id == "" {
+		return sent, warnings, err
+	}
+
+	point, err := d.fetchPoint(ctx, id, request.Order.Destination.Country)
+	if err != nil {
+		return labelRequest{}, nil, err
+	}
+	sent.Shipments[0].Addresses = append(sent.Shipments[0].Addresses, point.addressOfPoint())
+	return sent, warnings, nil
+}
+
 // minPhone is how many characters a phone number has at least.
 // fact: phone-limits
 const minPhone = 10
@@ -129,12 +147,31 @@ func (c *checker) lane(order ship.Order, chosen service) {
 		c.refuse("/origin/country", "invalid", "PostNL takes parcels only in the Netherlands")
 	case carrierkit.NeedsCustoms(order.Origin, order.Destination):
 		c.refuse("/destination/country", "unsupported", "PostNL delivers outside of the European Union only with GlobalPack, which is not supported")
+	case order.Options.ServicePoint != "":
+		c.point(order, chosen)
 	case order.Destination.Country == "NL" && chosen.products.home == "":
 		c.refuse("/service", "invalid", chosen.name+" goes abroad; choose a service within the Netherlands")
 	case order.Destination.Country == "BE" && chosen.products.belgium == "":
 		c.refuse("/service", "invalid", chosen.name+" does not go to Belgium; choose standard, home_only, signature or insured")
 	case order.Destination.Country != "NL" && order.Destination.Country != "BE" && chosen.products.union == "":
 		c.refuse("/service", "invalid", chosen.name+" goes to addresses in the Netherlands and Belgium; choose eu_parcel")
+	}
+}
+
+// point checks a parcel that is collected at a pickup point.
+func (c *checker) point(order ship.Order, chosen service) {
+	const field = "/destination/servicePoint"
+	switch {
+	case !slices.Contains(pointCountries, order.Destination.Country):
+		c.refuse(field, "unsupported", "PostNL has pickup points in the Netherlands and Belgium only")
+	case chosen.products.usualOf(order) == "":
+		c.refuse(field, "unsupported", chosen.name+" does not go to pickup points; choose standard")
+	case !pointID.MatchString(order.Options.ServicePoint):
+		c.refuse(field, "invalid", "must be the number of a pickup point, such as 163043")
+	}
+	// Without one, nobody would know that the parcel has arrived.
+	if order.Destination.Email == "" {
+		c.refuse("/destination/email", "required", "PostNL needs the e-mail address of a recipient who collects the parcel")
 	}
 }
 

@@ -70,6 +70,7 @@ var Spec = carrier.Spec{
 		"The usual product codes are used. Within the Netherlands: 3085 (standard), 3385 (home_only), 3189 (signature), 3089 (signature_home_only), 3087 (insured) and 3438 (age_check). To Belgium: 4946 (standard and eu_parcel), 4941 (home_only), 4912 (signature) and 4914 (insured). To other countries: 4907 (eu_parcel). If your contract has others, set them in product_codes.",
 		"The options that PostNL requires are sent with the codes: 005/025 and 101/012 with 4907, 002/014 (18 or older) with 3438.",
 		"No date of birth is sent with an age check, as PostNL's own plug-ins do not send one; PostNL's reference calls it mandatory and may refuse the parcel.",
+		"A parcel goes to a pickup point with `destination.servicePoint` set to its number, as standard (3533, in Belgium 4936), insured (3534) or age_check (3571). The destination is the recipient's own address, with an e-mail address; the point's address is fetched from PostNL with the purchase. Points are searched in the Netherlands and Belgium.",
 		"Pickups, returns and manifests are arranged with PostNL: the shipments are announced with their labels.",
 		"Times of scans are in the time of the Netherlands.",
 		"PostNL does not send pushes: parcels are polled, one per call.",

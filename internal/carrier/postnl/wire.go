@@ -99,6 +99,36 @@ type problem struct {
 	Message      string `json:"Message"` // also "message"
 }
 
+// What the locations API answers.
+type (
+	locationsAnswer struct {
+		Result *struct {
+			Locations json.RawMessage `json:"ResponseLocation"` // a list, or one
+		} `json:"GetLocationsResult"`
+	}
+	location struct {
+		Code    text   `json:"LocationCode"`
+		Name    string `json:"Name"`
+		Address struct {
+			Street     string `json:"Street"`
+			HouseNr    text   `json:"HouseNr"`
+			HouseNrExt text   `json:"HouseNrExt"`
+			Zipcode    string `json:"Zipcode"`
+			City       string `json:"City"`
+			Country    string `json:"Countrycode"`
+		} `json:"Address"`
+		Distance  int64   `json:"Distance"` // metres
+		Latitude  float64 `json:"Latitude"`
+		Longitude float64 `json:"Longitude"`
+		Options   struct {
+			List []string `json:"string"`
+		} `json:"DeliveryOptions"`
+		Hours map[string]struct {
+			Text json.RawMessage `json:"string"`
+		} `json:"OpeningHours"`
+	}
+)
+
 // What the status API answers.
 type (
 	statusAnswer struct {

@@ -195,8 +195,8 @@ func (s shipment) checkNeed(need string) *problem {
 		}
 		return &problem{"1280303", "Amount type 02 is required for the product"}
 	case "point":
-		if _, ok := s.addressOf("09"); !ok {
-			return &problem{"1280306", "Address type 09 is required for the product"}
+		if at, ok := s.addressOf("09"); !ok || !at.isPoint() {
+			return &problem{"1280306", "Address type 09 is required for the product, with a pickup point"}
 		}
 	case "sender":
 		if _, ok := s.addressOf("02"); !ok {

@@ -1,5 +1,6 @@
 // Package postnl emulates PostNL: the APIs that draw barcodes, make and confirm
-// labels, and show the status and the signature of parcels, over real HTTP. It
+// labels, list pickup points, and show the status and the signature of parcels, over
+// real HTTP. It
 // shares no code with the service, and tests compare the service's records with
 // its ledger.
 //
@@ -40,6 +41,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Failure = failure
 	s.route("GET /shipment/v1_1/barcode", s.drawBarcode)
 	s.route("POST /shipment/v2_2/label", s.makeLabel)
+	s.route("GET /shipment/v2_1/locations/nearest", s.showNearest)
+	s.route("GET /shipment/v2_1/locations/lookup", s.showLocation)
 	s.route("GET /shipment/v2/status/barcode/{barcode}", s.showBarcode)
 	s.route("GET /shipment/v2/status/reference/{reference}", s.showReference)
 	s.route("GET /shipment/v2/status/signature/{barcode}", s.showSignature)
