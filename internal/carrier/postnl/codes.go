@@ -17,6 +17,7 @@ type service struct {
 	signed     bool // the recipient signs
 	adult      bool // the age of the recipient is checked
 	insured    bool
+	mailbox    int // delivered through the letterbox, this many days after it was sent; 0 for a parcel
 }
 
 // products are the usual codes of PostNL for one service. An empty one means that
@@ -60,6 +61,17 @@ var services = []service{
 		products: products{home: "3438", homePoint: "3571"},
 		signed:   true,
 		adult:    true,
+	},
+	{
+		code: "mailbox", name: "PostNL Mailbox Parcel",
+		// fact: product-mailbox
+		products: products{home: "2928"},
+		mailbox:  1,
+	},
+	{
+		code: "mailbox_48h", name: "PostNL Mailbox Parcel, 48 Hours",
+		products: products{home: "2948"},
+		mailbox:  2,
 	},
 	{
 		code: "eu_parcel", name: "PostNL Parcel EU",

@@ -76,6 +76,43 @@ func parcel(grams int64) ship.Parcel {
 	}
 }
 
+func mailboxParcel() ship.Parcel {
+	small := parcel(600)
+	small.Dimensions = &ship.Dimensions{LengthMM: 30, WidthMM: 370, HeightMM: 260, Unit: ship.Centimetre}
+	return small
+}
+
+// TestAMailboxParcelFitsThroughTheLetterbox sends small parcels on every day of the
+// week, and none that is too heavy or too thick.
+func TestAMailboxParcelFitsThroughTheLetterbox(t *testing.T) {
+	t.Parallel()
+	opened := openVia(t, carriertest.Server(t, newStandIn(t, emulator.Faults{})))
+	for days := range 7 {
+		request := domesticOrder()
+		request.Service = "mailbox"
+		request.Order.Parcels = []ship.Parcel{mailboxParcel()}
+		request.Order.ShipDate = ship.DateOf(time.Now().AddDate(0, 0, days))
+		if _, err := opened.Buy(t.Context(), request); err != nil {
+			t.Errorf("in %d days: %v", days, err)
+		}
+	}
+	for pointer, change := range map[string]func(*ship.Parcel){
+		"/weight":     func(p *ship.Parcel) { p.WeightGrams = 2001 },
+		"/dimensions": func(p *ship.Parcel) { p.Dimensions = &ship.Dimensions{LengthMM: 33, WidthMM: 370, HeightMM: 260} },
+	} {
+		request := domesticOrder()
+		request.Service = "mailbox_48h"
+		heavy := mailboxParcel()
+		change(&heavy)
+		request.Order.Parcels = []ship.Parcel{heavy}
+		_, err := openVia(t, nil).Buy(t.Context(), request)
+		refused, ok := errors.AsType[*ship.Error](err)
+		if !ok || len(refused.Fields) != 1 || !strings.HasSuffix(refused.Fields[0].Pointer, pointer) {
+			t.Errorf("%s: %v", pointer, err)
+		}
+	}
+}
+
 func TestCarrier(t *testing.T) {
 	t.Parallel()
 	carriertest.Run(t, carriertest.Subject{
@@ -111,6 +148,9 @@ func TestEveryServiceIsSoldOnce(t *testing.T) {
 			request.Service = service.Code
 			request.Reference += string(rune('A' + n))
 			request.Order.LabelFormat = format
+			if strings.HasPrefix(service.Code, "mailbox") {
+				request.Order.Parcels = []ship.Parcel{mailboxParcel()}
+			}
 			if service.Code == "insured" {
 				request.Order.Options.InsuredValue = ship.Money{Minor: 50000, Currency: "EUR"}
 			}

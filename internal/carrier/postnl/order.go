@@ -43,6 +43,10 @@ func (d driver) newRequest(request carrier.BuyOrder, now time.Time) (_ labelRequ
 		Reference:           request.Reference,
 		CustomerOrderNumber: order.OrderID,
 	}
+	if chosen.mailbox > 0 {
+		c.letterbox(order, chosen)
+		sent.DeliveryDate = deliveryDay(order.ShipDate, now, chosen.mailbox)
+	}
 	// A number that is too short for PostNL is left out: the parcel arrives without
 	// it.
 	if len(c.phone) < minPhone {
@@ -92,6 +96,20 @@ func (d driver) prepare(ctx context.Context, request carrier.BuyOrder, now time.
 	}
 	sent.Shipments[0].Addresses = append(sent.Shipments[0].Addresses, point.addressOfPoint())
 	return sent, warnings, nil
+}
+
+// deliveryDay returns when a mailbox parcel arrives, which PostNL needs for the codes
+// on its label. Nothing is delivered on Sundays.
+func deliveryDay(shipDate ship.Date, now time.Time, days int) string {
+	sentOn := now.In(dutch)
+	if asked := shipDate.Time(); shipDate != "" && asked.After(sentOn) {
+		sentOn = asked
+	}
+	day := sentOn.AddDate(0, 0, days)
+	if day.Weekday() == time.Sunday {
+		day = day.AddDate(0, 0, 1)
+	}
+	return day.Format("02-01-2006") + " 00:00:00"
 }
 
 // minPhone is how many characters a phone number has at least.

@@ -38,3 +38,28 @@ func (c *checker) parcel(order ship.Order) dimension {
 	}
 	return sent
 }
+
+// Limits of a parcel that goes through the letterbox.
+// fact: mailbox-limits
+const maxMailboxGrams = 2000
+
+var maxMailboxSides = [3]int64{380, 265, 32} // millimetres, the longest first
+
+// letterbox refuses what does not fit through a letterbox.
+func (c *checker) letterbox(order ship.Order, chosen service) {
+	if len(order.Parcels) != 1 {
+		return
+	}
+	parcel := order.Parcels[0]
+	pointer := carrierkit.ParcelPointer(order, 0)
+	if parcel.WeightGrams > maxMailboxGrams {
+		c.refuse(pointer+"/weight", "invalid", fmt.Sprintf("%s weighs at most %d g", chosen.name, maxMailboxGrams))
+	}
+	if sides := parcel.Dimensions; sides != nil {
+		ordered := []int64{sides.LengthMM, sides.WidthMM, sides.HeightMM}
+		slices.Sort(ordered)
+		if ordered[2] > maxMailboxSides[0] || ordered[1] > maxMailboxSides[1] || ordered[0] > maxMailboxSides[2] {
+			c.refuse(pointer+"/dimensions", "invalid", chosen.name+" measures at most 38 x 26.5 x 3.2 cm")
+		}
+	}
+}

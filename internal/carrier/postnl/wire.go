@@ -37,6 +37,7 @@ type (
 		Barcode             string          `json:"Barcode"`
 		Contacts            []contact       `json:"Contacts,omitempty"`
 		CustomerOrderNumber string          `json:"CustomerOrderNumber,omitempty"`
+		DeliveryDate        string          `json:"DeliveryDate,omitempty"`
 		Dimension           dimension       `json:"Dimension"`
 		ProductCodeDelivery string          `json:"ProductCodeDelivery"`
 		ProductOptions      []productOption `json:"ProductOptions,omitempty"`

@@ -204,8 +204,11 @@ func (s shipment) checkNeed(need string) *problem {
 		}
 	case "date":
 		day, err := time.ParseInLocation("02-01-2006 15:04:05", s.DeliveryDate, dutch)
-		if err != nil || day.Before(time.Now().In(dutch).Truncate(24*time.Hour)) {
+		if err != nil || day.Weekday() == time.Sunday || day.Format(time.DateOnly) < time.Now().In(dutch).Format(time.DateOnly) {
 			return &problem{"1280307", "DeliveryDate is required for the product and must not be in the past"}
+		}
+		if size := s.Dimension; size.Weight > 2000 || size.Length > 380 || size.Width > 265 || size.Height > 32 {
+			return &problem{"1280310", "Dimension is too large for a mailbox parcel"}
 		}
 	case "email":
 		for _, contact := range s.Contacts {
