@@ -14,6 +14,7 @@ type service struct {
 	ownBoxOnly       bool // it takes no packaging of FedEx
 }
 
+// fact: service-codes
 var services = []service{
 	{"ground", "FEDEX_GROUND", "FedEx Ground", true},
 	{"home_delivery", "GROUND_HOME_DELIVERY", "FedEx Home Delivery", true},

@@ -87,6 +87,8 @@ const (
 	requestMismatch = "REQUEST.MISMATCH"
 
 	// virtualResponse marks a recorded answer, whatever was asked.
+	//
+	// fact: code-virtual-response
 	virtualResponse = "VIRTUAL.RESPONSE"
 )
 

@@ -29,6 +29,8 @@ func (p problems) err() error { return carrierkit.InvalidOrder(Spec.Title, p) }
 
 // dropOff is how the parcel gets to FedEx. The other ways may add the charge
 // of a pick-up, which is booked elsewhere.
+//
+// fact: dropoff-type
 const dropOff = "DROPOFF_AT_FEDEX_LOCATION"
 
 // packagingType returns the packaging of all parcels: a shipment has one.

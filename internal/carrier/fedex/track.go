@@ -19,6 +19,8 @@ const (
 	trackPath = "/track/v1/trackingnumbers"
 
 	// trackBatch is how many numbers FedEx takes in a call.
+	//
+	// fact: track-batch
 	trackBatch = 30
 
 	// delivered is the event after which a parcel's tracking state is final.

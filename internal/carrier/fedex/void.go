@@ -25,7 +25,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 		Body: cancelRequest{
 			AccountNumber:   account{d.account},
 			TrackingNumber:  cmp.Or(purchase.CarrierRef, purchase.TrackingNumber),
-			DeletionControl: "DELETE_ALL_PACKAGES",
+			DeletionControl: "DELETE_ALL_PACKAGES", // fact: void-control
 		},
 	}
 

@@ -323,6 +323,8 @@ func appendDocument(list []ship.Document, kind string, image picture) []ship.Doc
 // placeholder is the number of every parcel and every shipment that UPS's test
 // environment sells. It has no check digit, and cannot be tracked, voided or
 // looked up.
+//
+// fact: test-placeholder
 const placeholder = "1ZXXXXXXXXXXXXXXXX"
 
 // isPlaceholder reports whether a number is the placeholder, or one of ours

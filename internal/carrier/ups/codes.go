@@ -25,6 +25,7 @@ func (s service) nameOn(on lane) string {
 	return s.name
 }
 
+// fact: service-codes
 var services = []service{
 	{"ground", "UPS Ground", "03", "", "", ""},
 	{"three_day_select", "UPS 3 Day Select", "12", "", "", "12"},
@@ -150,6 +151,8 @@ func specPackagings() []carrier.Packaging {
 }
 
 // UPS's refusals that mean something to the driver, beside those of fields.go.
+//
+// fact: code-recovery, code-tracking-unknown, code-voided-before, return-service
 const (
 	codeVoidAway      = "190001" // voids are unavailable for now
 	codeVoidedBefore  = "190117" // the shipment is void already
