@@ -48,7 +48,7 @@ func buy(t *testing.T, st *store.Store, tenant ship.Tenant) ship.ShipmentID {
 	t.Helper()
 	sh := storetest.Shipment(tenant, "o")
 	var err error
-	for until := time.Now().Add(proving.Patiently(10 * time.Second)); time.Now().Before(until); {
+	for until := time.Now().Add(proving.Patiently(time.Minute)); time.Now().Before(until); {
 		if _, err = st.Create(t.Context(), storetest.Bought(sh, "1Z"+string(sh.ID))); err == nil {
 			return sh.ID
 		}
@@ -96,7 +96,7 @@ func txOf(t *testing.T, owner *pgxpool.Pool, id ship.ShipmentID) (tx int64) {
 func readTo(t *testing.T, log *webhook.Service, tenant ship.Tenant, cursor string, id ship.ShipmentID) string {
 	t.Helper()
 	seen := 0
-	for deadline := time.Now().Add(proving.Patiently(10 * time.Second)); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(proving.Patiently(time.Minute)); time.Now().Before(deadline); {
 		got, err := log.Events(t.Context(), tenant, cursor, nil, 10)
 		if err != nil {
 			t.Fatalf("%v (%s)", err, ship.CodeOf(err))
