@@ -89,7 +89,9 @@ func connectStandIns(t *testing.T) (cfg config.Config, tenant ship.Tenant, key s
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewServer(s.open(ledger))
+		standIn := s.open(ledger)
+		standIn.LookupScale = 0
+		server := httptest.NewServer(standIn)
 		t.Cleanup(server.Close)
 		urls = append(urls, s.name+"="+server.URL)
 	}

@@ -109,7 +109,9 @@ func newLabelWorld(t *testing.T) labelWorld {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewServer(s.open(ledger))
+		standIn := s.open(ledger)
+		standIn.LookupScale = 0
+		server := httptest.NewServer(standIn)
 		t.Cleanup(server.Close)
 		urls = append(urls, s.name+"="+server.URL)
 	}

@@ -89,6 +89,7 @@ func (b *liveBench) connect(spec carrier.Spec) *carrier.Carrier {
 	ledger, err := emulator.OpenLedger("")
 	b.must(err)
 	b.stands[spec.Name] = standIns[spec.Name].open(ledger)
+	b.stands[spec.Name].LookupScale = 0
 	server := httptest.NewServer(b.stands[spec.Name])
 	b.Cleanup(server.Close)
 	b.Cleanup(server.CloseClientConnections)

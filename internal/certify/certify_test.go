@@ -91,6 +91,7 @@ func newBench(t *testing.T, name string) *bench {
 		t.Fatal(err)
 	}
 	standIn := s.standIn(ledger)
+	standIn.LookupScale = 0
 	server := httptest.NewServer(standIn)
 	t.Cleanup(server.Close)
 

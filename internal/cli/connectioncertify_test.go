@@ -15,7 +15,7 @@ import (
 // emulatedUPS returns a shell with a UPS emulator and a test connection to it.
 func emulatedUPS(t *testing.T, faults string) (s shell, connection, address string) {
 	t.Helper()
-	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--faults", faults).said(t)
+	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--faults", faults, "--lookup-scale", "0").said(t)
 	base := regexp.MustCompile(`CARRIER_URLS=(ups=\S+)`).FindStringSubmatch(text)[1]
 	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(text)
 

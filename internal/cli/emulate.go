@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -115,6 +116,7 @@ type emulation struct {
 	listen string
 	ledger string
 	faults string
+	scale  float64
 }
 
 func (c *cli) emulateCommand() *cobra.Command {
@@ -147,11 +149,15 @@ func (c *cli) emulateCommand() *cobra.Command {
 	flags.StringVar(&e.listen, "listen", "127.0.0.1:9001", "address to listen on")
 	flags.StringVar(&e.ledger, "ledger", "", "ledger file, read at startup and appended to (default: in memory)")
 	flags.StringVar(&e.faults, "faults", "", "faults to inject: JSON or the path of a JSON file (default: none)")
+	flags.Float64Var(&e.scale, "lookup-scale", 1, "factor of the carrier's delay before a look-up finds a new label; 0 finds it at once")
 	return cmd
 }
 
 // run emulates the carrier until ctx ends.
 func (e *emulation) run(ctx context.Context, played emulated) (err error) {
+	if e.scale < 0 || math.IsNaN(e.scale) || math.IsInf(e.scale, 0) {
+		return fmt.Errorf("--lookup-scale is %v: it must be 0 or more, such as 0.001", e.scale)
+	}
 	faults, err := readFaults(e.faults)
 	if err != nil {
 		return err
@@ -163,6 +169,7 @@ func (e *emulation) run(ctx context.Context, played emulated) (err error) {
 	defer func() { err = errors.Join(err, ledger.Close()) }()
 
 	carrier := played.open(ledger)
+	carrier.LookupScale = e.scale
 	if err := carrier.Turn(faults); err != nil {
 		return fmt.Errorf("--faults: %w", err)
 	}

@@ -133,7 +133,7 @@ func TestTheDocumentsExampleBuysOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0").said(t)
+	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--lookup-scale", "0").said(t)
 	script := "set -eu\n"
 	for name, value := range credentialsIn(text) {
 		script += "UPS_" + strings.ToUpper(name) + "=" + value + "\n"
@@ -161,6 +161,7 @@ func TestEmulateExplainsWhatItNeeds(t *testing.T) {
 		"--faults must be JSON or the path of a JSON file": {"ups", "--faults", "/nowhere/faults.json"},
 		"unknown field":           {"ups", "--faults", `{"latencies":"1s"}`},
 		`unknown fault "explode"`: {"ups", "--faults", `{"buy":{"explode":1}}`},
+		"--lookup-scale is -1":    {"ups", "--lookup-scale", "-1"},
 		"open the ledger":         {"ups", "--ledger", "/nowhere/ledger"},
 		"listen tcp":              {"ups", "--listen", "nowhere"},
 	} {

@@ -34,6 +34,14 @@ type Server struct {
 	// Compresses is set for a carrier that compresses every response, whatever
 	// the request accepts. Others compress only if the fault says so.
 	Compresses bool
+	// LookupDelay is how long after its sale a look-up does not find a purchase
+	// yet, as a fact of the carrier and not as a fault. It is set by the
+	// carrier's package.
+	LookupDelay time.Duration
+	// LookupScale compresses the delay for tests: the delay that a client sees
+	// is LookupDelay times the scale. It is 1 unless it is changed before the
+	// emulator serves.
+	LookupScale float64
 
 	faults atomic.Pointer[Faults]
 	mux    *http.ServeMux
@@ -45,11 +53,12 @@ type Server struct {
 // New returns an emulator without any carrier paths.
 func New(carrier string, l *Ledger) *Server {
 	s := &Server{
-		Carrier: carrier,
-		Ledger:  l,
-		pushes:  &http.Client{Timeout: pushTimeout},
-		mux:     http.NewServeMux(),
-		tokens:  map[string]time.Time{},
+		Carrier:     carrier,
+		Ledger:      l,
+		LookupScale: 1,
+		pushes:      &http.Client{Timeout: pushTimeout},
+		mux:         http.NewServeMux(),
+		tokens:      map[string]time.Time{},
 	}
 	s.faults.Store(&Faults{})
 
@@ -281,12 +290,22 @@ func (s *Server) Find(reference string) []Entry {
 	}
 
 	var shown []Entry
+	delay := s.lookupDelay(faults)
 	for _, sale := range s.Ledger.byReference(reference) {
-		if time.Since(sale.At) >= time.Duration(faults.LookupLag) {
+		if time.Since(sale.At) >= delay {
 			shown = append(shown, sale)
 		}
 	}
 	return shown
+}
+
+// lookupDelay is how long a look-up does not find a new sale: the carrier's own
+// delay, compressed, unless the faults set another.
+func (s *Server) lookupDelay(faults Faults) time.Duration {
+	if faults.LookupLag != nil {
+		return time.Duration(*faults.LookupLag)
+	}
+	return time.Duration(float64(s.LookupDelay) * s.LookupScale)
 }
 
 func (s *Server) showLedger(w http.ResponseWriter, _ *http.Request) {

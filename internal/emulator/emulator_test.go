@@ -247,11 +247,11 @@ func TestALookUpMissesWhatIsTooYoungOrVoided(t *testing.T) {
 	if n := len(s.Find("S1")) + len(s.Find("shp_1")); n != 2 || len(s.Find("S2")) != 0 {
 		t.Errorf("%d are found by both references", n)
 	}
-	s.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
+	s.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))})
 	if found := s.Find("S1"); len(found) > 0 {
 		t.Errorf("found at once: %+v", found)
 	}
-	s.turn(t, emulator.Faults{LookupLag: emulator.Duration(50 * time.Millisecond)})
+	s.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(50 * time.Millisecond))})
 	time.Sleep(60 * time.Millisecond)
 	if len(s.Find("S1")) != 1 {
 		t.Error("not found after the lag")
@@ -271,6 +271,37 @@ func TestALookUpMissesWhatIsTooYoungOrVoided(t *testing.T) {
 	}
 	if found := s.Find("S1"); len(found) != 1 || found[0].Number != "N2" {
 		t.Errorf("after a void it finds %+v", found)
+	}
+}
+
+func TestALookUpHasTheCarriersDelay(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	s.LookupDelay = time.Hour
+	sell(t, s.Ledger, emulator.Entry{Number: "N1", Reference: "S1"})
+	if found := s.Find("S1"); len(found) > 0 {
+		t.Errorf("found before the carrier's delay: %+v", found)
+	}
+
+	// A fault replaces the delay, also by none.
+	s.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(0))})
+	if len(s.Find("S1")) != 1 {
+		t.Error("not found without a delay")
+	}
+	s.turn(t, emulator.Faults{})
+	if found := s.Find("S1"); len(found) > 0 {
+		t.Errorf("found before the carrier's delay, after the fault: %+v", found)
+	}
+
+	// Compressed to 36 ms.
+	s.LookupScale = 0.00001
+	time.Sleep(40 * time.Millisecond)
+	if len(s.Find("S1")) != 1 {
+		t.Error("not found after the compressed delay")
+	}
+	s.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))})
+	if found := s.Find("S1"); len(found) > 0 {
+		t.Errorf("found before the delay of the fault: %+v", found)
 	}
 }
 

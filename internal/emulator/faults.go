@@ -55,9 +55,12 @@ type Faults struct {
 	// carrier takes no document: DHL Express.
 	DocumentsApart Duration `json:"documentsApart,omitzero"`
 
-	LookupLag  Duration `json:"lookupLag,omitzero"`   // how long a look-up does not find a new sale
-	LookupFlap float64  `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
-	TokenLife  Duration `json:"tokenLife,omitzero"`   // lifetime of a token, as announced and enforced; 0 means an hour
+	// LookupLag is how long a look-up does not find a new sale, instead of the
+	// carrier's own delay. A zero shows every sale at once; nil leaves the
+	// carrier's delay.
+	LookupLag  *Duration `json:"lookupLag,omitempty"`
+	LookupFlap float64   `json:"lookupFlap,omitempty"` // share of look-ups that miss an existing sale
+	TokenLife  Duration  `json:"tokenLife,omitzero"`   // lifetime of a token, as announced and enforced; 0 means an hour
 
 	Tracking []Scan `json:"tracking,omitempty"` // the scans of every parcel, instead of the usual ones
 }
@@ -79,7 +82,11 @@ var (
 
 // check returns what is invalid in the faults.
 func (k Faults) check() error {
-	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.DocumentsApart, k.LookupLag, k.TokenLife} {
+	durations := []Duration{k.Latency, k.Spread, k.HangFor, k.DocumentsApart, k.TokenLife}
+	if k.LookupLag != nil {
+		durations = append(durations, *k.LookupLag)
+	}
+	for _, duration := range durations {
 		if duration < 0 {
 			return fmt.Errorf("%v is negative: durations must be 0 or more", time.Duration(duration))
 		}

@@ -74,6 +74,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		played = unpricedStandIns[name]
 	}
 	stand := played.open(ledger)
+	stand.LookupScale = 0 // tests of delays set one as a fault
 	server := httptest.NewServer(stand)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)

@@ -344,7 +344,7 @@ func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
+	b.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))})
 	sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
 	if n := len(b.alive()); n != 2 {
 		t.Fatalf("%d labels are alive, want the late one too", n)
@@ -386,7 +386,7 @@ func TestTheSweepGoesOnWhereItStopped(t *testing.T) {
 			pending = append(pending, got.Shipment.ID)
 		}
 	}
-	b.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
+	b.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))})
 	for _, id := range pending {
 		b.settle(t, id, ship.StatePurchased)
 	}

@@ -62,6 +62,7 @@ func newLiveBench(t *testing.T, name string) liveBench {
 		t.Fatal(err)
 	}
 	stand := standIns[name].open(ledger)
+	stand.LookupScale = 0
 	server := httptest.NewServer(stand)
 	t.Cleanup(server.Close)
 	spec := all.Specs[slices.IndexFunc(all.Specs, func(s carrier.Spec) bool { return s.Name == name })]

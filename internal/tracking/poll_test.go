@@ -94,6 +94,7 @@ func newPollBench(t *testing.T, names ...string) *pollBench {
 			t.Fatal(err)
 		}
 		b.standIns[name] = standIns[name].open(ledger)
+		b.standIns[name].LookupScale = 0
 		server := httptest.NewServer(b.standIns[name])
 		t.Cleanup(server.Close)
 		spec := all.Specs[slices.IndexFunc(all.Specs, func(s carrier.Spec) bool { return s.Name == name })]

@@ -80,6 +80,7 @@ func newWorld(t *testing.T) *world {
 		}
 		w.ledgers[name] = ledger
 		w.stands[name] = open(ledger)
+		w.stands[name].LookupScale = 0
 		server := httptest.NewServer(w.stands[name])
 		t.Cleanup(server.Close)
 		urls = append(urls, name+"="+server.URL)

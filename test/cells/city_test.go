@@ -111,7 +111,7 @@ func (c *city) startCarrier(dir string) {
 
 	c.carrier = &proving.Process{Name: "ups", Addr: proving.FreeAddr(c.t), Log: filepath.Join(dir, "ups.log")}
 	c.carrier.Command = func() *exec.Cmd {
-		return exec.Command(proving.Binary(), "emulate", "ups", "--listen", c.carrier.Addr, "--ledger", c.ledger, "--faults", file)
+		return exec.Command(proving.Binary(), "emulate", "ups", "--listen", c.carrier.Addr, "--ledger", c.ledger, "--faults", file, "--lookup-scale", "0")
 	}
 	c.carrier.Start(c.t)
 	c.t.Cleanup(func() { c.carrier.End(c.t) })

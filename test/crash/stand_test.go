@@ -84,6 +84,7 @@ func newStand(t *testing.T, s scenario) *stand {
 		t.Fatal(err)
 	}
 	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.faults(), cheap: s.overLimit, silent: s.review}
+	c.LookupScale = 0
 	if s.voidFault != "" {
 		c.void = &emulator.Faults{Void: map[string]float64{s.voidFault: 1}}
 	}

@@ -36,7 +36,9 @@ func newCarrier(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(ups.New(ledger))
+	standIn := ups.New(ledger)
+	standIn.LookupScale = 0
+	server := httptest.NewServer(standIn)
 	t.Cleanup(server.Close)
 	return server.URL
 }

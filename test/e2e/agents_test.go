@@ -34,7 +34,9 @@ func newAgency(t *testing.T, env ...string) *agency {
 	var err error
 	a.ledger, err = emulator.OpenLedger("")
 	a.must(err)
-	carrier := httptest.NewServer(ups.New(a.ledger))
+	standIn := ups.New(a.ledger)
+	standIn.LookupScale = 0
+	carrier := httptest.NewServer(standIn)
 	t.Cleanup(carrier.Close)
 	t.Setenv("SECRET_KEY", "ZTJlLWUyZS1lMmUtZTJlLWUyZS1lMmUtZTJlLTEyMzQ1Njc4")
 	env = append(env, "CARRIER_URLS=ups="+carrier.URL, "SPOOL_DIR="+t.TempDir(), "SETTLE_AFTER=3s", "PURCHASE_TIMEOUT=2s", "BUY_TIMEOUT=2s", "LOOK_EVERY=300ms", "SWEEP_EVERY=1s")

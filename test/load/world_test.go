@@ -78,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	w.carrier = &proving.Process{Name: "ups", Addr: proving.FreeAddr(t), Log: filepath.Join(dir, "ups.log")}
 	w.carrier.Command = func() *exec.Cmd {
 		return exec.Command(proving.Binary(), "emulate", "ups",
-			"--listen", w.carrier.Addr, "--ledger", filepath.Join(dir, "ups.jsonl"))
+			"--listen", w.carrier.Addr, "--ledger", filepath.Join(dir, "ups.jsonl"), "--lookup-scale", "0")
 	}
 	w.service = proving.NewCopy(t, "service", dir, w.env)
 	t.Cleanup(func() {

@@ -81,7 +81,7 @@ func badDay(name string) emulator.Faults {
 		Void: map[string]float64{"refuse": 0.02, "lost": 0.05, "hang": 0.02},
 	}
 	if name == "fedex" {
-		k.LookupLag = emulator.Duration(3500 * time.Millisecond)
+		k.LookupLag = new(emulator.Duration(3500 * time.Millisecond))
 	}
 	return k
 }

@@ -71,7 +71,7 @@ var badPlugin = emulator.Faults{
 	Refuse:     0.02,
 	Stall:      0.005,
 	LookupFlap: 0.05,
-	LookupLag:  emulator.Duration(2500 * time.Millisecond),
+	LookupLag:  new(emulator.Duration(2500 * time.Millisecond)),
 	Buy: map[string]float64{
 		"die":  0.003,
 		"hang": 0.015, "slow": 0.01, "reset": 0.01,

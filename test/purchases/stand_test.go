@@ -57,7 +57,7 @@ func (w *world) openStands() {
 	for _, name := range carrierNames {
 		s := w.newStand(name, credentials[name])
 		s.Command = func() *exec.Cmd {
-			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults)
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults, "--lookup-scale", "0")
 		}
 		s.Start(w.t)
 	}

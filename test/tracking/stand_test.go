@@ -56,7 +56,7 @@ func (w *world) openStands() {
 		s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
 		s.url = "http://" + s.Addr
 		s.Command = func() *exec.Cmd {
-			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", filepath.Join(w.dir, s.Name+".jsonl"))
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", filepath.Join(w.dir, s.Name+".jsonl"), "--lookup-scale", "0")
 		}
 		w.stands = append(w.stands, s)
 		s.Start(w.t)

@@ -11,7 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// StandIn returns a carrier's emulator with an empty ledger and the faults.
+// StandIn returns a carrier's emulator with an empty ledger and the faults. Its
+// look-ups find a sale at once, unless the faults say otherwise: drivers do not
+// wait for a carrier, the service does.
 func StandIn(t testing.TB, create func(*emulator.Ledger) *emulator.Server, faults emulator.Faults) *emulator.Server {
 	t.Helper()
 	ledger, err := emulator.OpenLedger("")
@@ -19,6 +21,7 @@ func StandIn(t testing.TB, create func(*emulator.Ledger) *emulator.Server, fault
 		t.Fatal(err)
 	}
 	server := create(ledger)
+	server.LookupScale = 0
 	if err := server.Turn(faults); err != nil {
 		t.Fatal(err)
 	}

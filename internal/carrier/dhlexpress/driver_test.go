@@ -47,11 +47,7 @@ func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest
 // newStandIn returns an emulator with an empty ledger.
 func newStandIn(t testing.TB) *emulator.Server {
 	t.Helper()
-	l, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return standin.New(l)
+	return carriertest.StandIn(t, standin.New, emulator.Faults{})
 }
 
 // delivered returns an emulator whose parcels are delivered at once.

@@ -364,7 +364,7 @@ func TestALostAnswerIsUncertainAndFoundLater(t *testing.T) {
 			if fault == "hang" {
 				c.Deadlines.Buy = time.Second // a busy machine needs some of it to reach the carrier
 			}
-			if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}, LookupLag: emulator.Duration(50 * time.Millisecond)}); err != nil {
+			if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}, LookupLag: new(emulator.Duration(50 * time.Millisecond))}); err != nil {
 				t.Fatal(err)
 			}
 			b := foreignOrder()

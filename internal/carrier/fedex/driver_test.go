@@ -101,11 +101,7 @@ func twoProjects() carrier.Credentials {
 
 func newServer(t testing.TB) *emulator.Server {
 	t.Helper()
-	l, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stand.New(l)
+	return carriertest.StandIn(t, stand.New, emulator.Faults{})
 }
 
 func open(t testing.TB, c carrier.Credentials, via carrier.Doer) *carrier.Carrier {

@@ -158,11 +158,7 @@ func abroad() carrier.BuyOrder {
 // service returns an emulator with a ledger of its own.
 func service(t testing.TB) (*emulator.Server, carrier.Doer) {
 	t.Helper()
-	ledger, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := standin.New(ledger)
+	s := carriertest.StandIn(t, standin.New, emulator.Faults{})
 	return s, carriertest.Server(t, s)
 }
 

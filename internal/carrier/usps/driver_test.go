@@ -82,11 +82,7 @@ var credentials = carrier.Credentials{
 // files.
 func stand(t testing.TB, c checks) (*emulator.Server, carrier.Doer) {
 	t.Helper()
-	ledger, err := emulator.OpenLedger("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := standin.New(ledger)
+	s := carriertest.StandIn(t, standin.New, emulator.Faults{})
 	return s, c.checked(carriertest.Server(t, s))
 }
 

@@ -13,6 +13,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -66,6 +67,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	p := &post{Server: emulator.New("canada_post", l)}
 	p.settings.Store(&settings{})
 	p.Failure = failure
+	p.LookupDelay = 60 * time.Minute
 
 	p.Handle("PUT /_emulator/settings", false, func(w http.ResponseWriter, r *http.Request) {
 		emulator.Change(w, r, func(next settings) error {

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -30,6 +31,7 @@ type standIn struct{ *emulator.Server }
 func New(l *emulator.Ledger) *emulator.Server {
 	s := standIn{emulator.New("dhl_express", l)}
 	s.Failure = failure
+	s.LookupDelay = 60 * time.Minute
 
 	for _, prefix := range []string{"", "/mydhlapi", "/mydhlapi/test"} {
 		s.route("GET "+prefix+"/address-validate", s.validateAddress)

@@ -31,6 +31,7 @@ func newBench(t *testing.T, ledger string) *bench {
 		t.Fatal(err)
 	}
 	s := dhlexpress.New(l)
+	s.LookupScale = 0
 	b := &bench{t, s, httptest.NewServer(s)}
 	t.Cleanup(func() {
 		b.http.CloseClientConnections()

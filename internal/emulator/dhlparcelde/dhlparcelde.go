@@ -11,6 +11,7 @@ package dhlparcelde
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -39,6 +40,7 @@ type standIn struct{ *emulator.Server }
 func New(l *emulator.Ledger) *emulator.Server {
 	s := standIn{emulator.New("dhl_parcel_de", l)}
 	s.Failure = failure
+	s.LookupDelay = 60 * time.Minute
 
 	s.Handle("POST /parcel/de/account/auth/ropc/v1/token", false, s.issueToken)
 	const shipping = "/parcel/de/shipping/v2"

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -56,6 +57,7 @@ type fedex struct {
 func New(ledger *emulator.Ledger) *emulator.Server {
 	f := &fedex{Server: emulator.New("fedex", ledger), projects: map[string]string{}}
 	f.Failure = failure
+	f.LookupDelay = 24 * time.Hour
 	f.Compresses = true // with and without Accept-Encoding, refusals too
 	f.webhook = newWebhook(f)
 	f.settings.Store(&settings{})

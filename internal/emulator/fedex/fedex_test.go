@@ -35,6 +35,7 @@ type client struct {
 func start(t *testing.T, l *emulator.Ledger, k emulator.Faults) client {
 	t.Helper()
 	server := fedex.New(l)
+	server.LookupScale = 0
 	if err := server.Turn(k); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -30,6 +31,7 @@ type standIn struct{ *emulator.Server }
 func New(l *emulator.Ledger) *emulator.Server {
 	s := standIn{emulator.New("gls", l)}
 	s.Failure = failure
+	s.LookupDelay = 5 * time.Minute
 
 	s.Handle("POST /oauth2/v2/token", false, s.issueToken)
 	for path, handler := range map[string]http.HandlerFunc{

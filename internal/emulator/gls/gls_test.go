@@ -54,6 +54,7 @@ func open(t *testing.T, file string) client {
 	}
 	t.Cleanup(func() { _ = ledger.Close() })
 	c := client{T: t, server: gls.New(ledger)}
+	c.server.LookupScale = 0
 
 	form := url.Values{"grant_type": {"client_credentials"}}
 	r := httptest.NewRequest(http.MethodPost, "/oauth2/v2/token", strings.NewReader(form.Encode()))

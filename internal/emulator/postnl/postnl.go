@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -39,6 +40,7 @@ type standIn struct {
 func New(l *emulator.Ledger) *emulator.Server {
 	s := &standIn{Server: emulator.New("postnl", l), drawn: map[string]bool{}}
 	s.Failure = failure
+	s.LookupDelay = 60 * time.Minute
 	s.route("GET /shipment/v1_1/barcode", s.drawBarcode)
 	s.route("POST /shipment/v2_2/label", s.makeLabel)
 	s.route("GET /shipment/v2_1/locations/nearest", s.showNearest)

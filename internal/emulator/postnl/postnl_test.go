@@ -121,6 +121,7 @@ func TestABarcodeIsAnnouncedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := postnl.New(ledger)
+	server.LookupScale = 0
 
 	var drawn struct{ Barcode string }
 	status, body := send(t, server, "GET", "/shipment/v1_1/barcode?CustomerCode=DEVC&CustomerNumber=11223344&Type=3S&Serie=000000000-999999999", "")

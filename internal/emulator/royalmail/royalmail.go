@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -64,6 +65,7 @@ type standIn struct {
 func New(l *emulator.Ledger) *emulator.Server {
 	s := &standIn{Server: emulator.New("royal_mail", l), looks: map[string]int{}, failed: map[string][]string{}}
 	s.Failure = failure
+	s.LookupDelay = 5 * time.Minute
 
 	const orders, manifests = "/api/v1/orders", "/api/v1/manifests"
 	s.route("POST "+orders, s.createOrders)

@@ -40,6 +40,7 @@ func TestTheSmallestOrderOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := royalmail.New(ledger)
+	server.LookupScale = 0
 
 	status, body := send(t, server, "POST", "/api/v1/orders", order)
 	var created struct {

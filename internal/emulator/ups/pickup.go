@@ -207,7 +207,13 @@ func (s *server) showPickups(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{"9510003", "Missing or invalid payment method or account"})
 		return
 	}
+	// A pickup is listed at once: the delay of new labels is not one of pickups.
 	faults := s.Faults()
+	var hidden time.Duration
+	if faults.LookupLag != nil {
+		hidden = time.Duration(*faults.LookupLag)
+	}
+
 	now := time.Now()
 	cancelled := s.cancelledPickups()
 	rows := []any{}
@@ -219,7 +225,7 @@ func (s *server) showPickups(w http.ResponseWriter, r *http.Request) {
 			continue
 		case day.After(now.Add(38*time.Hour)) || day.Before(now.Add(-36*time.Hour)):
 			continue
-		case now.Sub(entry.At) < time.Duration(faults.LookupLag) || rand.Float64() < faults.LookupFlap:
+		case now.Sub(entry.At) < hidden || rand.Float64() < faults.LookupFlap:
 			continue
 		}
 

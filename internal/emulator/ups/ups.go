@@ -46,6 +46,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.webhook = newWebhook(s)
 	s.settings.Store(&settings{})
 	s.Failure = failure
+	s.LookupDelay = 60 * time.Minute
 	s.Handle("POST /security/v1/oauth/token", false, s.giveToken)
 	s.Handle("POST /api/rating/v2409/{option}", true, s.rate)
 	s.Handle("POST /api/shipments/v2409/ship", true, s.ship)

@@ -36,6 +36,7 @@ func start(t *testing.T, file string) *bench {
 		}
 	})
 	b := &bench{Server: ups.New(ledger), t: t}
+	b.LookupScale = 0
 	server := httptest.NewServer(b.Server)
 	t.Cleanup(server.Close)
 	b.url = server.URL
@@ -192,7 +193,7 @@ func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	if _, _, code := b.find("R"); code != "300007" {
 		t.Errorf("before the sale: %s", code)
 	}
-	if err := b.Turn(emulator.Faults{LookupLag: emulator.Duration(time.Hour)}); err != nil {
+	if err := b.Turn(emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.buy("R", 1); err != nil {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -51,6 +52,7 @@ func New(ledger *emulator.Ledger) *emulator.Server {
 		tags:     map[string]tag{},
 	}
 	s.Failure = s.failure
+	s.LookupDelay = time.Minute
 
 	s.Handle("POST /oauth2/v3/token", false, s.token)
 	s.Handle("POST /payments/v3/payment-authorization", true, s.authorize)

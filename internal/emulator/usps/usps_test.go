@@ -33,6 +33,7 @@ func start(t *testing.T, file string) (*emulator.Server, *client, func()) {
 		t.Fatal(err)
 	}
 	s := usps.New(ledger)
+	s.LookupScale = 0
 	server := httptest.NewServer(s)
 	stop := sync.OnceFunc(func() {
 		server.CloseClientConnections()
@@ -206,7 +207,7 @@ func TestFaultsComeAfterTheSale(t *testing.T) {
 func TestLookUpsLag(t *testing.T) {
 	s, c, _ := start(t, "")
 	c.do("POST", "/labels/v3/label", key1, request(nil), nil)
-	if err := s.Turn(emulator.Faults{LookupLag: emulator.Duration(time.Hour)}); err != nil {
+	if err := s.Turn(emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))}); err != nil {
 		t.Fatal(err)
 	}
 	if status, said := c.do("POST", "/labels/v3/label-reprint", key1, `{}`, nil); status != 400 || !strings.Contains(said, "160378") {
