@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type connections struct {
 	plugins       func() []carrier.Spec
 	via           func(carrier.Spec, string) carrier.Doer
 	urls          map[string]string
+	localCarriers bool
 	observe       Observe
 	log           *slog.Logger
 
@@ -66,6 +68,7 @@ func newConnections(c Config) connections {
 		plugins:       c.Plugins,
 		via:           c.Via,
 		urls:          c.URLs,
+		localCarriers: c.LocalCarriers,
 		observe:       c.Observe,
 		pushSecret:    c.PushSecret,
 		oldSecrets:    c.OldPushSecrets,
@@ -189,6 +192,9 @@ func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, cre
 	if err != nil {
 		return nil, err
 	}
+	if t.Livemode && s.localCarriers && !isLocal(base) {
+		return nil, notLocal(spec)
+	}
 
 	opening := carrier.Opening{Credentials: credentials, BaseURL: base, Live: t.Livemode}
 	if s.pushSecret != nil {
@@ -215,6 +221,42 @@ func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, opening carrier.Openi
 		opened.Observe = s.observe(spec.Name, t, id)
 	}
 	return opened, nil
+}
+
+// RequireLocalCarriers refuses to go on if live connections lead to carriers that
+// are not on this machine, and LocalCarriers is set.
+func (s *Service) RequireLocalCarriers(ctx context.Context) error {
+	if !s.localCarriers {
+		return nil
+	}
+
+	names, err := s.store.LiveCarriers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		spec, err := s.spec(name)
+		if err != nil {
+			continue // it cannot be opened at all
+		}
+		if base, err := s.baseURL(spec, true); err == nil && !isLocal(base) {
+			return notLocal(spec)
+		}
+	}
+	return nil
+}
+
+func isLocal(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(parsed.Hostname())
+	return parsed.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func notLocal(spec carrier.Spec) error {
+	return ship.Errorf(ship.Unavailable, "LOOKUP_SCALE is for emulated carriers, and %s is not on this machine; remove the setting", spec.Title)
 }
 
 // spec returns the description of the carrier; ship.Invalid if there is none.

@@ -56,7 +56,10 @@ type Config struct {
 	Plugins       func() []carrier.Spec                                   // carriers that operators registered, which may change; may be nil
 	Via           func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
 	URLs          map[string]string                                       // of carriers by name, instead of their own
-	Observe       Observe                                                 // is called after every call to a carrier; may be nil
+	// LocalCarriers refuses live connections to carriers that are not on this
+	// machine.
+	LocalCarriers bool
+	Observe       Observe // is called after every call to a carrier; may be nil
 	Log           *slog.Logger
 	// PushSecret returns the secret that a carrier's pushes over a connection
 	// are verified with; may be nil.

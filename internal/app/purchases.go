@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,6 +44,9 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	if c.Decided, err = newDecisionCounter(reg); err != nil {
 		return nil, err
 	}
+	if c.Controlled, err = newControlCounter(reg); err != nil {
+		return nil, err
+	}
 	if err := reg.Register(spoolFiles(c.Spool)); err != nil {
 		return nil, fmt.Errorf("purchase metrics: %w", err)
 	}
@@ -57,7 +61,8 @@ func purchaseWaits(cfg config.Config) shipping.Waits {
 	waits.Buy = cfg.BuyTimeout
 	waits.Settle = cfg.SettleAfter
 	waits.Look = cfg.LookEvery
-	waits.Lag = cfg.LookupLag
+	waits.LookupLag = cfg.LookupLag
+	waits.LookupScale = cfg.LookupScale
 	waits.Rebuy = cfg.RebuyFor
 	waits.Review = cfg.ReviewAfter
 	waits.Approval = cfg.ApprovalWait
@@ -120,6 +125,21 @@ func newStepCounter(reg prometheus.Registerer) (func(purchase.Act, purchase.Resu
 
 	return func(act purchase.Act, result purchase.Result) {
 		steps.WithLabelValues(string(act.Kind), string(result)).Inc()
+	}, nil
+}
+
+// newControlCounter returns the function that counts the controls of look-ups.
+func newControlCounter(reg prometheus.Registerer) (func(carrier string, found bool), error) {
+	controls := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_lookup_controls_total",
+		Help: "Look-ups of purchases that are known to exist, by carrier and whether they were found.",
+	}, []string{"carrier", "found"})
+	if err := reg.Register(controls); err != nil {
+		return nil, fmt.Errorf("purchase metrics: %w", err)
+	}
+
+	return func(carrier string, found bool) {
+		controls.WithLabelValues(carrier, strconv.FormatBool(found)).Inc()
 	}, nil
 }
 

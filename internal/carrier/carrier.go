@@ -279,6 +279,38 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 	return purchase, nil
 }
 
+// Repeats says whether the purchase, whose answer was lost, may be sent again as the
+// same purchase.
+func (c *Carrier) Repeats(request BuyOrder) Repetition {
+	if repeater, ok := abilityOf[Repeater](c, "repeat"); ok {
+		return repeater.Repeats(request)
+	}
+	return RepeatsNever
+}
+
+// Reserves reports whether the carrier gives out the number of a parcel before its
+// purchase.
+func (c *Carrier) Reserves() bool {
+	_, ok := abilityOf[Reserver](c, "reserve")
+	return ok
+}
+
+// Reserve draws the number for one purchase. Nothing is bought by it.
+func (c *Carrier) Reserve(ctx context.Context, request BuyOrder) (number string, err error) {
+	reserver, ok := abilityOf[Reserver](c, "reserve")
+	if !ok {
+		return "", c.errorf(ship.Unsupported, "%s gives out no numbers before a purchase", c.spec.Title)
+	}
+
+	ctx, done := c.begin(ctx, OpReserve, c.Deadlines.Find)
+	defer func() { done(err) }()
+	number, err = reserver.Reserve(ctx, request)
+	if err != nil {
+		return "", c.explain(err, ship.Unavailable)
+	}
+	return number, nil
+}
+
 // Rehearse has the carrier check a purchase without making it; nil means that it
 // would sell the order.
 func (c *Carrier) Rehearse(ctx context.Context, request BuyOrder) (err error) {

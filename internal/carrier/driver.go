@@ -54,6 +54,7 @@ type BuyOrder struct {
 	Reference string          // ours, unique for each attempt; the carrier keeps it with the purchase
 	Shipment  ship.ShipmentID // sent only in a field that is not printed on the label
 	Selection string          // of the rate that is bought; empty if the service was chosen without a quote
+	Reserved  string          // the number that Reserve drew for this attempt, if the driver has that
 }
 
 // A Buyer sells labels.
@@ -61,6 +62,33 @@ type Buyer interface {
 	// Buy purchases the order. If the request may have reached the carrier
 	// and no answer was read, the error must be of kind ship.Uncertain.
 	Buy(ctx context.Context, b BuyOrder) (ship.Sale, error)
+}
+
+// A Repeater guarantees, under conditions, that a purchase which is sent again is
+// the same purchase: then a lost answer is asked for by sending it again.
+type Repeater interface {
+	// Repeats says whether Buy may be called again with exactly b, of which an
+	// answer was lost.
+	Repeats(b BuyOrder) Repetition
+}
+
+// A Repetition says when a purchase may be sent again as the same purchase.
+type Repetition int
+
+// When a purchase may be sent again.
+const (
+	RepeatsNever    Repetition = iota
+	RepeatsIfAbsent            // after a look-up that did not find it
+	RepeatsAnyTime             // no look-up is needed
+)
+
+// A Reserver draws the number of a parcel before it is bought. The number is
+// recorded first, so that a purchase whose answer was lost can be sent again, and
+// looked up, under it.
+type Reserver interface {
+	// Reserve draws a number for one purchase. A number that is not used costs
+	// nothing.
+	Reserve(ctx context.Context, b BuyOrder) (number string, err error)
 }
 
 // A Rehearser has the carrier check a purchase without making it.

@@ -1,6 +1,7 @@
 package carrier
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,13 +49,24 @@ type Spec struct {
 	// the days before.
 	ManifestAllDays bool
 	// Documents says which documents it takes after a purchase.
-	Documents        DocumentPolicy
-	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
-	LookupLacksLabel bool          // a purchase that is looked up comes without its label
+	Documents DocumentPolicy
+	// VisibilityDelay is how long after its sale a purchase may be missing from a
+	// look-up, until a connection has shown otherwise. Delay has the default.
+	VisibilityDelay time.Duration
+	// LookupWindow is how long before a purchase its look-up begins to search;
+	// zero if it searches without limits of time.
+	LookupWindow     time.Duration
+	LookupLacksLabel bool // a purchase that is looked up comes without its label
 	// LookupMayHaveLabel says, together with LookupLacksLabel, that only some
 	// purchases come without it.
 	LookupMayHaveLabel bool
-	Limits             []string // what the carrier cannot do and what follows, a sentence each, for the documentation
+	// DuplicateIsBilled says that the carrier charges for a label that nobody
+	// uses, and that it cannot be voided by API at once.
+	DuplicateIsBilled bool
+	// RepeatNeedsProof says that a Repeater is relied on only after a certified
+	// connection has shown it.
+	RepeatNeedsProof bool
+	Limits           []string // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
 	// Track and DecodePush give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.
@@ -148,6 +160,12 @@ func (Credentials) GoString() string { return "[credentials]" }
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
+
+// defaultVisibilityDelay is that of a carrier of which two sources say no less.
+const defaultVisibilityDelay = 60 * time.Minute
+
+// Delay returns the visibility delay of the carrier's look-ups.
+func (s *Spec) Delay() time.Duration { return cmp.Or(s.VisibilityDelay, defaultVisibilityDelay) }
 
 // TakesFrom reports whether parcels can be sent from the country.
 func (s *Spec) TakesFrom(country string) bool {

@@ -89,7 +89,7 @@ func New(options Options) (*Walk, error) {
 		return nil, err
 	}
 	if options.LookupWait == 0 {
-		options.LookupWait = min(spec.LookupLag, longestWait)
+		options.LookupWait = min(spec.Delay(), longestWait)
 	}
 
 	return &Walk{

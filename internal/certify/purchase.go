@@ -256,12 +256,12 @@ func (w *Walk) checkLookup(ctx context.Context) {
 		name := "look-up, " + b.entry.Name
 		found, err := w.find(w.record.context(ctx, b.entry.Name), b.order, b.purchase)
 		switch {
-		case ship.KindOf(err) == ship.NotFound && w.options.LookupWait < w.spec.LookupLag && w.notTestable(carrier.OpFind, b.purchase, err) == "":
+		case ship.KindOf(err) == ship.NotFound && w.options.LookupWait < w.spec.Delay() && w.notTestable(carrier.OpFind, b.purchase, err) == "":
 			w.add(Check{
 				Name:        name,
 				Result:      Skipped,
 				CarrierCode: codeOf(err),
-				Message:     fmt.Sprintf("not found within %s, but %s may take %s: run it again with a longer wait", w.options.LookupWait, w.spec.Title, w.spec.LookupLag),
+				Message:     fmt.Sprintf("not found within %s, but %s may take %s: run it again with a longer wait", w.options.LookupWait, w.spec.Title, w.spec.Delay()),
 			})
 		case err != nil:
 			w.addError(name, carrier.OpFind, b.purchase, err)

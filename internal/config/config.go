@@ -52,6 +52,7 @@ type Config struct {
 	SettleAfter     time.Duration
 	LookEvery       time.Duration
 	LookupLag       time.Duration
+	LookupScale     float64
 	RebuyFor        time.Duration
 	ReviewAfter     time.Duration
 	ApprovalWait    time.Duration
@@ -168,7 +169,8 @@ func read(e *env) Config {
 		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "maximum time for a carrier to sell a label, book a pickup or close a manifest, whatever the carrier's own timeout; what was returned as pending continues until then"),
 		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "time after which an open purchase is looked up at the carrier"),
 		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "interval between such lookups"),
-		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "maximum time that a label can be missing from a carrier's lookup after its sale; some carriers have a shorter one"),
+		LookupLag:       get(e, "LOOKUP_LAG", "", optional(atLeast(0)), "minimum of the visibility delay of every carrier connection: how long after its sale a label may be missing from the carrier's lookup. If empty, each connection has the delay of its carrier, or what it has shown since"),
+		LookupScale:     get(e, "LOOKUP_SCALE", "1", fraction, "for tests with emulated carriers: compresses visibility delays, 0.001 makes an hour 3.6 seconds. Below 1, live connections work only with carriers on this machine"),
 		RebuyFor:        get(e, "REBUY_FOR", "10m", atLeast(0), "how long after its creation a purchase is retried if it is known to have bought nothing"),
 		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "time after which a purchase that the carrier can neither confirm nor rule out becomes needs_review"),
 		ApprovalWait:    get(e, "APPROVAL_EXPIRES_AFTER", "24h", atLeast(time.Second), "time after which a purchase fails that needs an approval and that nobody has approved"),

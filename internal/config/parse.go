@@ -309,6 +309,15 @@ func carrierQuotas(s string) (map[string]Quota, error) {
 	return quotas, err
 }
 
+// fraction parses a number above 0, up to 1.
+func fraction(s string) (float64, error) {
+	value, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(value > 0 && value <= 1) {
+		return 1, errors.New("must be a number above 0 and at most 1, such as 0.001")
+	}
+	return value, nil
+}
+
 func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsUnspecified()

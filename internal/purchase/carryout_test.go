@@ -29,6 +29,10 @@ func (w *world) do(node int, a Act) (time.Duration, Report) {
 		return w.send(a.Attempt)
 	case Look:
 		return w.upTo(time.Second), w.look(a.Attempt)
+	case Control:
+		return w.upTo(time.Second), w.control()
+	case Repeat:
+		return w.repeat(a.Attempt)
 	case VoidOrphan:
 		r := w.takeBack(a.Sale)
 		if r != Unsure {
@@ -91,9 +95,16 @@ func (w *world) send(n int) (time.Duration, Report) {
 	}
 	s := &sale{Sale: Sale{Attempt: n, Labelled: true, OverLimit: w.chance(50)}}
 	w.after(late, func() {
+		isRepeated := slices.ContainsFunc(w.sales, func(other *sale) bool { return other.Attempt == n })
+		if w.repeats != NeverRepeat && isRepeated {
+			return // one key is one purchase
+		}
 		s.Number, s.live, s.at = w.number(), true, w.now
 		if w.honest {
 			w.checkAlone(s)
+			if w.search == showsLate {
+				s.at = w.now + w.upTo(w.delay)
+			}
 		} else if w.chance(100) {
 			s.at = w.now + w.upTo(10*time.Minute)
 		}
@@ -129,18 +140,59 @@ func (w *world) soldNumber(r Report) Report {
 }
 
 func (w *world) look(n int) Report {
-	if !w.finds || w.chance(50) {
-		return Report{Result: Unsure}
+	report := Report{Result: Unsure, Search: Search{SellsFor: waits.Settle/3 + answer, Delay: w.delay, Repeat: w.repeats}}
+	if w.unruled {
+		report.Search.Delay = 0
+	}
+	if !w.finds || w.search == refusesWindow || w.chance(50) {
+		return report
+	}
+
+	report.Result = Absent
+	if w.search == knowsNoForward || w.search == otherAccount {
+		return report
 	}
 	for _, s := range w.sales {
 		if s.Attempt == n && s.live && s.at <= w.now && (w.honest || !w.chance(20)) {
-			found := s.Sale
-			found.Labelled = w.keepsLabels
-			found.OverLimit = false // look-ups do not tell the price
-			return Report{Result: Found, Sale: found}
+			report.Result = Found
+			report.Sale = s.Sale
+			report.Sale.Labelled = w.keepsLabels
+			report.Sale.OverLimit = false // look-ups do not tell the price
+			return report
 		}
 	}
-	return Report{Result: Absent}
+	return report
+}
+
+// control searches for a purchase that is known to exist, in the same way.
+func (w *world) control() Report {
+	switch {
+	case w.unruled:
+		return Report{Result: Found}
+	case !w.hasControl || w.search == refusesWindow || w.chance(50):
+		return Report{Result: Unsure}
+	case w.search == knowsNoForward || w.search == otherAccount:
+		return Report{Result: Absent}
+	}
+	return Report{Result: Found}
+}
+
+// repeat sends an attempt again. The carrier sells it if it has not, and answers
+// with the same label if it has.
+func (w *world) repeat(n int) (time.Duration, Report) {
+	isLate := w.clock().Sub(w.attempts[n-1].ResentAt) > waits.Settle/3
+	if isLate || w.chance(100) {
+		return answer, Report{Result: Lost}
+	}
+	for _, s := range w.sales {
+		if s.Attempt == n {
+			return w.upTo(time.Second), Report{Result: Sold, Sale: s.Sale}
+		}
+	}
+	s := &sale{Sale: Sale{Attempt: n, Labelled: true, Number: w.number()}, live: true, at: w.now}
+	w.checkAlone(s)
+	w.sales = append(w.sales, s)
+	return w.upTo(time.Second), Report{Result: Sold, Sale: s.Sale}
 }
 
 // write changes what is written down, under the guards of the database.
@@ -174,8 +226,20 @@ func (w *world) write(a Act) Report {
 		w.state, w.recorded, w.notified = ship.StatePurchased, a.Sale.Number, true
 		w.attempts[a.Sale.Attempt-1].Outcome = WasBought
 	case End:
+		if a.IfUnrecorded && w.attempts[a.Attempt-1].Outcome != "" {
+			return Report{Result: Conflict}
+		}
 		if at := &w.attempts[a.Attempt-1]; at.Outcome == "" || at.Outcome == IsUnknown || a.Outcome == WasOrphaned {
 			at.Outcome, at.EndedAt = a.Outcome, w.clock()
+		}
+	case Resend:
+		at := &w.attempts[a.Attempt-1]
+		if !open || w.attempt != a.Attempt || at.Outcome != "" && at.Outcome != IsUnknown {
+			return Report{Result: Conflict}
+		}
+		at.ResentAt = w.clock()
+		if at.Outcome == "" {
+			at.Outcome, at.EndedAt = IsUnknown, w.clock()
 		}
 	case MarkUncertain:
 		if open && w.attempt == a.Attempt {

@@ -4,7 +4,8 @@
 //
 //   - an attempt is written down before the carrier is asked;
 //   - an answer that was lost is a third outcome, and no way leads from it to
-//     another purchase but through a look-up of every attempt ever made;
+//     another purchase but through a confirmed absence of every attempt ever
+//     made, or a repetition that the carrier guarantees to be the same purchase;
 //   - what the carrier sold is on this machine's disk before it is recorded,
 //     and what cannot be recorded is orphaned: written down and voided.
 //
@@ -24,6 +25,10 @@ type Act struct {
 	Attempt int  // that it is about; for Record, Fail, MarkUncertain and NextAttempt the one that must still be the last
 	Sale    Sale // for Spool, VoidOverLimit, Record, Unspool, Orphan and VoidOrphan
 	Outcome Outcome
+
+	// IfUnrecorded makes End a Conflict if the attempt has an outcome: it was
+	// looked up or repeated meanwhile, and what this process knows of it is old.
+	IfUnrecorded bool
 }
 
 // A Kind of act.
@@ -38,13 +43,16 @@ const (
 	Unspool       Kind = "unspool"         // and delete it there: Done
 	VoidOverLimit Kind = "void_over_limit" // void what is over the limit: Done, Unsure (kept, with a warning), Conflict (too late)
 	Record        Kind = "record"          // store the sale as what was bought, unless it is orphaned: Done, Conflict
-	End           Kind = "end"             // write down what became of an attempt: Done
+	End           Kind = "end"             // write down what became of an attempt: Done, Conflict (see IfUnrecorded)
 	NextAttempt   Kind = "next_attempt"    // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
 	MarkUncertain Kind = "mark_uncertain"  // tell the client that the outcome is unknown: Done
 	Fail          Kind = "fail"            // nothing was bought, unless a later attempt is under way: Done, Conflict
 	Review        Kind = "review"          // a person must decide: Done
 	Read          Kind = "read"            // what is recorded now: Done, with the sale's number if there is one
 	Look          Kind = "look"            // look an attempt up: Found, Absent, Unsure
+	Control       Kind = "control"         // search for a purchase that is known to exist, as the attempt was searched for: Found, Absent, Unsure if there is none
+	Resend        Kind = "resend"          // write down that the attempt is sent again, if it is the last and nothing is known of it: Done, Conflict
+	Repeat        Kind = "repeat"          // send it again, where the carrier guarantees one purchase: Sold, Lost
 	Orphan        Kind = "orphan"          // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
 	VoidOrphan    Kind = "void_orphan"     // void an orphaned sale now: Done, Unsure; Cannot if the carrier never voids
 )
@@ -53,8 +61,28 @@ const (
 type Report struct {
 	Result Result
 	Sale   Sale
-	Err    error // of Broken
+	Search Search // of Look
+	Err    error  // of Broken
 }
+
+// A Search says what the look-up of an attempt is worth: when an absence counts,
+// and whether the attempt may be sent again instead.
+type Search struct {
+	SellsFor time.Duration // from when the attempt was last to be sent: after it, the carrier no longer sells
+	Delay    time.Duration // from the sale: so long it may be missing from the look-up
+	Repeat   RepeatRule
+}
+
+// A RepeatRule says when an attempt may be sent again as the same purchase.
+type RepeatRule int
+
+// The rules. A carrier repeats a purchase only if it guarantees that the same
+// key or number is the same purchase.
+const (
+	NeverRepeat    RepeatRule = iota
+	RepeatIfAbsent            // after a look-up that did not find it
+	RepeatAnyTime             // no look-up is needed
+)
 
 // A Result is how an act ended.
 type Result string
@@ -90,8 +118,8 @@ const (
 	WasBought   Outcome = "purchased"
 	WasRefused  Outcome = "declined"
 	WasNotSent  Outcome = "not_sent"
-	IsUnknown   Outcome = "uncertain" // not found once
-	WasAbsent   Outcome = "not_found" // not found twice
+	IsUnknown   Outcome = "uncertain" // not found once, when it would have been visible
+	WasAbsent   Outcome = "not_found" // its absence is confirmed
 	WasOrphaned Outcome = "orphaned"
 )
 
@@ -100,6 +128,7 @@ type Attempt struct {
 	Number    int
 	Outcome   Outcome
 	StartedAt time.Time
+	ResentAt  time.Time // when it was last sent again; zero if it never was
 	EndedAt   time.Time // when the outcome was written down
 }
 
@@ -109,6 +138,10 @@ type Open struct {
 	Notified  bool // the client knows of it
 	CreatedAt time.Time
 	Attempts  []Attempt // first to last
+
+	// DuplicateIsBilled says that the carrier of the last attempt charges for a
+	// label that nobody uses, and that it cannot be voided by API.
+	DuplicateIsBilled bool
 }
 
 // Waits are the machine's delays and deadlines.
@@ -260,7 +293,11 @@ func (m Machine) sell(n, offers int) Verdict {
 			if sent.Result == NotSent {
 				outcome = WasNotSent
 			}
-			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: outcome}); r.Result != Done {
+			switch r := m.Do(Act{Kind: End, Attempt: n, Outcome: outcome, IfUnrecorded: true}); r.Result {
+			case Done:
+			case Conflict:
+				return Verdict{Kind: Overtaken}
+			default:
 				return failed(r)
 			}
 

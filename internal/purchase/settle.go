@@ -2,6 +2,7 @@ package purchase
 
 import (
 	"slices"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -23,14 +24,18 @@ func (m Machine) Settle(p Open) Verdict {
 
 	// A sale that was found counts more than an attempt that could not be
 	// looked up: it is recorded or voided first.
-	found, unsure := m.lookAll(p.Attempts)
-	if i := slices.IndexFunc(found, func(s Sale) bool { return s.Labelled }); i >= 0 {
-		return m.adopt(last, found, i)
+	looked := m.lookAll(p.Attempts)
+	if i := slices.IndexFunc(looked.found, func(s Sale) bool { return s.Labelled }); i >= 0 {
+		return m.adopt(last, looked.found, i)
 	}
-	if len(found) > 0 {
-		return m.takeBack(p, last, found)
+	if len(looked.found) > 0 {
+		return m.takeBack(p, last, looked.found)
 	}
-	if unsure {
+
+	if looked.mayRepeat() && isOpen(last) && m.mayBuyAgain(p) {
+		return m.repeat(p, last)
+	}
+	if looked.unsure {
 		return m.stillUnknown(p)
 	}
 
@@ -39,27 +44,69 @@ func (m Machine) Settle(p Open) Verdict {
 		// The process that wrote this down died before the next step.
 		return m.goOn(p, last)
 	}
-	return m.absent(p, last)
+	return m.absent(p, last, looked.last)
+}
+
+// isOpen reports whether it is not known what became of the attempt.
+func isOpen(a Attempt) bool { return a.Outcome == "" || a.Outcome == IsUnknown }
+
+// looks are the results of looking up all attempts of a purchase.
+type looks struct {
+	found  []Sale
+	unsure bool   // one of them could not be looked up
+	last   Search // of the last attempt
+}
+
+// mayRepeat reports whether the carrier lets the last attempt be sent again.
+func (l looks) mayRepeat() bool {
+	return l.last.Repeat == RepeatAnyTime || l.last.Repeat == RepeatIfAbsent && !l.unsure
 }
 
 // lookAll looks up every attempt ever made but those that are known not to have
 // bought: a late answer to an early one is a label too. The newest comes first.
-func (m Machine) lookAll(attempts []Attempt) (found []Sale, unsure bool) {
-	for _, a := range slices.Backward(attempts) {
+func (m Machine) lookAll(attempts []Attempt) looks {
+	var out looks
+	for i, a := range slices.Backward(attempts) {
 		if a.Outcome == WasRefused || a.Outcome == WasNotSent || a.Outcome == WasOrphaned {
 			continue
 		}
 
-		switch r := m.Do(Act{Kind: Look, Attempt: a.Number}); r.Result {
+		r := m.Do(Act{Kind: Look, Attempt: a.Number})
+		if i == len(attempts)-1 {
+			out.last = r.Search
+		}
+		switch r.Result {
 		case Found:
 			r.Sale.Attempt = a.Number
-			found = append(found, r.Sale)
+			out.found = append(out.found, r.Sale)
 		case Absent:
 		default:
-			unsure = true
+			out.unsure = true
 		}
 	}
-	return found, unsure
+	return out
+}
+
+// repeat sends the last attempt once more. Whatever the carrier answers, it is
+// one purchase; an answer other than a sale says nothing about the first.
+func (m Machine) repeat(p Open, last Attempt) Verdict {
+	// Another process may have moved the purchase on, or the one that made the
+	// attempt may still be there, asleep since before it was sent. From here on
+	// neither may record that nothing was sent.
+	switch r := m.Do(Act{Kind: Resend, Attempt: last.Number}); r.Result {
+	case Done:
+	case Conflict:
+		return Verdict{Kind: Overtaken}
+	default:
+		return failed(r)
+	}
+
+	sent := m.Do(Act{Kind: Repeat, Attempt: last.Number})
+	if sent.Result == Sold {
+		sent.Sale.Attempt = last.Number
+		return m.keep(last.Number, sent.Sale)
+	}
+	return m.stillUnknown(p)
 }
 
 // adopt records one of the sales, and takes the others back.
@@ -105,62 +152,112 @@ func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 	return m.goOn(p, last)
 }
 
-// absent is reached when the carrier knows nothing of any attempt. One absence
-// proves little, because a purchase may show late.
-func (m Machine) absent(p Open, last Attempt) Verdict {
-	if last.Outcome == "" {
+// absent is reached when the carrier knows nothing of any attempt. That counts
+// only as a confirmed absence:
+//
+//   - the sale, if there was one, is older than the carrier's visibility delay;
+//   - the same search finds a purchase that is known to exist: a search with the
+//     wrong scope, window or type finds nothing either;
+//   - both hold twice, at least one visibility delay apart.
+func (m Machine) absent(p Open, last Attempt, search Search) Verdict {
+	now := m.Now()
+	sentAt := last.StartedAt
+	if last.ResentAt.After(sentAt) {
+		sentAt = last.ResentAt
+	}
+	visibleAt := sentAt.Add(search.SellsFor + search.Delay)
+	if now.Before(visibleAt) {
+		return m.stillUnknownUntil(p, visibleAt)
+	}
+	if last.Outcome == WasAbsent {
+		return m.goOn(p, last)
+	}
+
+	if r := m.Do(Act{Kind: Control, Attempt: last.Number}); r.Result != Found {
+		return m.stillUnknown(p)
+	}
+
+	// The first look counts from here. One that was made before the delay was
+	// known to be longer is made again.
+	apart := max(search.Delay, m.Waits.Look)
+	if last.Outcome == "" || last.EndedAt.Before(visibleAt) {
 		if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: IsUnknown}); r.Result != Done {
 			return failed(r)
 		}
-		return Verdict{Kind: Pending, Again: m.Waits.Look}
+		return m.wait(p, now.Add(apart))
 	}
 
-	if last.Outcome == IsUnknown {
-		// A sweep may run beside the job. Two looks at the same moment are one.
-		if wait := m.Waits.Look - m.Now().Sub(last.EndedAt); wait > 0 {
-			return Verdict{Kind: Pending, Again: wait}
-		}
-		if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: WasAbsent}); r.Result != Done {
-			return failed(r)
-		}
+	// A sweep may run beside the job. Two looks at the same moment are one.
+	if secondAt := last.EndedAt.Add(apart); now.Before(secondAt) {
+		return m.wait(p, secondAt)
 	}
+
+	if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: WasAbsent}); r.Result != Done {
+		return failed(r)
+	}
+	last.Outcome = WasAbsent
 	return m.goOn(p, last)
 }
 
-// goOn continues when it is known that nothing was bought. It buys again if the
-// client knows of the shipment, the purchase is younger than Waits.Rebuy and
-// the carrier did not refuse it; otherwise the purchase fails.
+// goOn continues when it is known that nothing was bought. It buys again if that
+// is still allowed and the carrier did not refuse it; otherwise the purchase
+// fails.
 func (m Machine) goOn(p Open, last Attempt) Verdict {
-	if !p.Notified || m.Now().Sub(p.CreatedAt) > m.Waits.Rebuy || last.Outcome == WasRefused {
+	isSecond := last.Outcome != WasNotSent
+	if !m.mayBuyAgain(p) || last.Outcome == WasRefused || p.DuplicateIsBilled && isSecond {
 		return m.fail(last.Number)
 	}
 	return m.Retry(last.Number, 1)
 }
 
-// stillUnknown waits on, until a person must decide.
-func (m Machine) stillUnknown(p Open) Verdict {
-	if m.Now().Sub(p.CreatedAt) > m.Waits.Review {
+// mayBuyAgain reports whether the client knows of the purchase, which is younger
+// than Waits.Rebuy: a label that arrives later is of no use to it.
+func (m Machine) mayBuyAgain(p Open) bool {
+	return p.Notified && m.Now().Sub(p.CreatedAt) <= m.Waits.Rebuy
+}
+
+// stillUnknown tells the client that the outcome is unknown and waits on, until a
+// person must decide.
+func (m Machine) stillUnknown(p Open) Verdict { return m.stillUnknownUntil(p, time.Time{}) }
+
+// stillUnknownUntil is stillUnknown where a look at a certain time is worth more
+// than one before.
+func (m Machine) stillUnknownUntil(p Open, worthAt time.Time) Verdict {
+	if !m.needsReview(p) {
+		if r := m.Do(Act{Kind: MarkUncertain, Attempt: p.Attempts[len(p.Attempts)-1].Number}); r.Result != Done {
+			return failed(r)
+		}
+	}
+	return m.wait(p, worthAt)
+}
+
+// wait waits for the next look: soon at first, and then more and more rarely, but
+// no longer than until the time at which one is worth more. In the end a person
+// decides.
+func (m Machine) wait(p Open, worthAt time.Time) Verdict {
+	if m.needsReview(p) {
 		if r := m.Do(Act{Kind: Review}); r.Result != Done {
 			return failed(r)
 		}
 		return Verdict{Kind: Pending}
 	}
 
-	if r := m.Do(Act{Kind: MarkUncertain, Attempt: p.Attempts[len(p.Attempts)-1].Number}); r.Result != Done {
-		return failed(r)
+	now := m.Now()
+	again := min(max(now.Sub(p.CreatedAt)/4, m.Waits.Look), 60*m.Waits.Look)
+	if until := worthAt.Sub(now); until > 0 {
+		again = min(again, until)
 	}
-
-	// Soon at first, and then more and more rarely.
-	age := m.Now().Sub(p.CreatedAt)
-	return Verdict{Kind: Pending, Again: min(max(age/4, m.Waits.Look), 60*m.Waits.Look)}
+	return Verdict{Kind: Pending, Again: again}
 }
+
+func (m Machine) needsReview(p Open) bool { return m.Now().Sub(p.CreatedAt) > m.Waits.Review }
 
 // Sweep looks once more at attempts that bought nothing as far as is known.
 // recorded is the number of the purchase's label, if it has one. What turns up
 // is voided.
 func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
-	found, unsure := m.lookAll(attempts)
-	for _, s := range found {
+	looked := m.lookAll(attempts)
+	for _, s := range looked.found {
 		if s.Number == recorded {
 			continue
 		}
@@ -178,7 +275,7 @@ func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
 		}
 	}
 
-	if unsure {
+	if looked.unsure {
 		return Verdict{Kind: Pending, Again: m.Waits.Look}
 	}
 	return Verdict{Kind: Settled}

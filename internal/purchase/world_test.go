@@ -26,7 +26,14 @@ type world struct {
 	calm   bool // nothing goes wrong any more
 
 	finds, keepsLabels, voids bool // what the carrier can do
-	honest                    bool // it sells at once, and shows at once what it sold
+	repeats                   RepeatRule
+	honest                    bool // it sells at once, and shows what it sold within its visibility delay
+	billed                    bool // it charges for labels that nobody uses
+
+	search     search
+	delay      time.Duration // the visibility delay, as it is believed
+	hasControl bool          // the connection has a purchase that is known to exist
+	unruled    bool          // an absence needs neither the delay nor a control
 
 	asks      bool          // a person must approve the purchase
 	approves  bool          // and does
@@ -48,6 +55,22 @@ type world struct {
 	wrong  []string
 	trace  []line
 }
+
+// A search is what is wrong with the look-up of a carrier.
+type search string
+
+const (
+	showsAtOnce    search = "shows at once"
+	showsLate      search = "shows late, within the delay"
+	knowsNoForward search = "does not know forward labels"
+	otherAccount   search = "is scoped to another account"
+	refusesWindow  search = "refuses its window"
+)
+
+var searches = []search{showsAtOnce, showsLate, knowsNoForward, otherAccount, refusesWindow}
+
+// delays are those of the carriers.
+var delays = []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
 
 // line is an act and its report, for when something is wrong.
 type line struct {
@@ -94,6 +117,16 @@ func newWorld(seed uint64) *world {
 		w.finds = true
 	case 3: // a carrier that can do nothing
 	}
+	w.billed = w.rng.IntN(8) == 0
+	if w.honest && w.finds && w.keepsLabels && w.rng.IntN(2) == 0 {
+		w.repeats = RepeatIfAbsent
+	}
+	if !w.finds && w.rng.IntN(2) == 0 {
+		w.repeats = RepeatAnyTime
+	}
+	w.search = searches[w.rng.IntN(len(searches))]
+	w.delay = delays[w.rng.IntN(len(delays))]
+	w.hasControl = w.rng.IntN(10) > 0
 	w.asks = w.rng.IntN(4) == 0
 	w.approves = w.rng.IntN(4) > 0
 	return w
@@ -270,7 +303,13 @@ func (w *world) goOn() func(Machine) Verdict {
 	case w.state == ship.StateAwaitingApproval:
 		return func(m Machine) Verdict { return m.Declined(attempt) }
 	}
-	p := Open{State: w.state, Notified: w.notified, CreatedAt: epoch.Add(w.decidedAt), Attempts: slices.Clone(w.attempts)}
+	p := Open{
+		State:             w.state,
+		Notified:          w.notified,
+		CreatedAt:         epoch.Add(w.decidedAt),
+		Attempts:          slices.Clone(w.attempts),
+		DuplicateIsBilled: w.billed,
+	}
 	return func(m Machine) Verdict { return m.Settle(p) }
 }
 

@@ -51,6 +51,7 @@ type liveBench struct {
 	carrier        *carrier.Carrier
 	spool          *seal.Spool
 	recoveryLogDir string
+	controls       map[string]bool // numbers of labels that were sold as controls
 }
 
 func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBench {
@@ -113,7 +114,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 	config := settings{quoting: quoting.Config{SoftDeadline: 5 * time.Second}, Config: shipping.Config{
 		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, RecoveryLog: recoveryLog,
 		Waits: shipping.Waits{
-			Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
+			Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: 10 * time.Minute, Review: time.Hour,
 		},
 		Accounts: connectedTo(c),
 	}}
@@ -121,7 +122,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		c(&config)
 	}
 	quotes, service := config.open()
-	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, bench: bench{store: st, account: a, tenant: tenant, url: address, Service: service, quotes: quotes}}
+	return liveBench{controls: map[string]bool{}, emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, bench: bench{store: st, account: a, tenant: tenant, url: address, Service: service, quotes: quotes}}
 }
 
 // connectedTo are the accounts of tenants that are all connected to the carriers.
@@ -155,9 +156,25 @@ func (b liveBench) turn(t *testing.T, k emulator.Faults) {
 	}
 }
 
-// alive are the numbers of labels that are sold and not voided.
+// sellControl buys a label that look-ups find from now on, whatever their delay: an
+// absence is believed only together with it.
+func (b liveBench) sellControl(t *testing.T) {
+	t.Helper()
+	got, err := b.Buy(t.Context(), b.order(9000+len(b.controls)))
+	if err != nil || got.Pending {
+		t.Fatalf("control: pending %t, %v", got.Pending, err)
+	}
+
+	b.emulator.Ledger.Age(2*time.Hour, got.Shipment.Purchase.TrackingNumber)
+	b.controls[got.Shipment.Purchase.TrackingNumber] = true
+}
+
+// alive are the numbers of labels that are sold and not voided, without controls.
 func (b liveBench) alive() (list []string) {
 	for _, e := range b.emulator.Ledger.Entries() {
+		if b.controls[e.Number] {
+			continue
+		}
 		if e.Kind == "sold" {
 			list = append(list, e.Number)
 		} else {

@@ -160,7 +160,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 		end.Code = ship.CodeOf(failure)
 		end.Message = failure.Error()
 	}
-	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end))
+	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end, a.IfUnrecorded))
 }
 
 // markUncertain tells the client that the carrier may have sold.

@@ -339,6 +339,7 @@ func TestWhatTheDiskHoldsIsRecordedAtTheNextStart(t *testing.T) {
 func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
+	b.sellControl(t)
 	b.turn(t, emulator.Faults{Buy: map[string]float64{"reset": 1}})
 	got, err := b.Buy(t.Context(), b.order(1))
 	if err != nil {
@@ -384,7 +385,9 @@ func TestTheSweepGoesOnWhereItStopped(t *testing.T) {
 		}
 		if got.Pending {
 			pending = append(pending, got.Shipment.ID)
+			continue
 		}
+		b.emulator.Ledger.Age(2*time.Hour, got.Shipment.Purchase.TrackingNumber) // it is a control
 	}
 	b.turn(t, emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))})
 	for _, id := range pending {
@@ -420,6 +423,7 @@ func TestTheSweepGoesOnWhereItStopped(t *testing.T) {
 func TestALabelThatCannotBeVoidedIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "fedex") // its labels cannot be fetched again
+	b.sellControl(t)
 	b.turn(t, emulator.Faults{Buy: map[string]float64{"reset": 1}})
 	got, err := b.Buy(t.Context(), b.order(1))
 	if err != nil {

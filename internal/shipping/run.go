@@ -176,6 +176,12 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 		return r.read
 	case purchase.Look:
 		return r.look
+	case purchase.Control:
+		return r.control
+	case purchase.Resend:
+		return r.resend
+	case purchase.Repeat:
+		return r.repeat
 	case purchase.Orphan:
 		return r.orphan
 	case purchase.VoidOrphan:
@@ -313,7 +319,15 @@ func (r *run) send(a purchase.Act) purchase.Report {
 		return purchase.Report{Result: purchase.NotSent}
 	}
 	r.firstSend.Do(func() { close(r.sending) })
+	if err := r.reserveNumber(c, a.Attempt); err != nil {
+		r.refuse(err)
+		return purchase.Report{Result: purchase.NotSent}
+	}
+	return r.ask(c, a.Attempt)
+}
 
+// ask asks the carrier to sell the present attempt.
+func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 	ctx, cancel := context.WithTimeout(r.ctx, r.buyTime(c))
 	defer cancel()
 
@@ -329,11 +343,13 @@ func (r *run) send(a purchase.Act) purchase.Report {
 	// What is about to be bought is on this machine's disk before the carrier
 	// is asked: a restore of the database to an earlier moment loses the row.
 	r.appendToRecoveryLog()
-	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
+	request := r.order(r.b)
+	request.Reserved = r.attempt(number).Reserved
+	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), request)
 
 	switch ship.KindOf(err) {
 	case "":
-		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Purchase)}
+		return purchase.Report{Result: purchase.Sold, Sale: r.take(number, p, r.b.shipment.Purchase)}
 
 	case ship.Uncertain, ship.Internal:
 		r.log.WarnContext(ctx, "purchase outcome unknown", "shipment", r.b.shipment.ID, "carrier", r.b.shipment.Purchase.Carrier, "error", err)
@@ -386,25 +402,32 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	return report
 }
 
-// lookUp asks the carrier for an attempt. Soon after it was made, its absence proves
-// nothing where purchases show late.
+// lookUp asks the carrier for an attempt, and says what its answer is worth.
 func (r *run) lookUp(a purchase.Act) purchase.Report {
 	attempt := r.attempt(a.Attempt)
 	if !attempt.isRecorded || r.restoredLately() && !r.sure {
 		return r.lookEverywhere(a.Attempt)
 	}
 
-	d := r.purchaseOf(attempt.Attempt)
-	c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, d)
+	bought := r.purchaseOf(attempt.Attempt)
+	c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, bought)
 	if err != nil {
 		r.log.WarnContext(r.ctx, "purchase cannot be looked up at the carrier", "shipment", r.b.shipment.ID, "carrier", attempt.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Unsure}
 	}
+	trust, err := r.trustIn(r.ctx, r.b.in.Tenant, c)
+	if err != nil {
+		return purchase.Report{Result: purchase.Unsure}
+	}
 
-	report := r.lookAt(c, a.Attempt, attempt.Reference, d)
-	lag := min(c.Spec().LookupLag, r.waits.Lag)
-	if report.Result == purchase.Absent && lag > 0 && time.Since(attempt.StartedAt) < r.saleWindow(c)+lag {
-		report.Result = purchase.Unsure
+	report := r.lookAt(c, a.Attempt, attempt.Reference, bought)
+	report.Search = purchase.Search{
+		SellsFor: r.saleWindow(c),
+		Delay:    trust.delay,
+		Repeat:   r.repeatRule(c, trust, attempt.Attempt),
+	}
+	if report.Result == purchase.Found {
+		r.learnDelay(c, attempt.Attempt)
 	}
 	return report
 }
@@ -446,6 +469,7 @@ func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.P
 		Selection: d.Selection,
 		Reference: reference,
 		Shipment:  r.b.shipment.ID,
+		Reserved:  r.attempt(attempt).Reserved,
 	})
 
 	switch ship.KindOf(err) {

@@ -25,12 +25,16 @@ type Waits struct {
 	Buy        time.Duration // a carrier may take to sell, whatever its own deadline; zero means Answer
 	Settle     time.Duration // from the intent to the first look by the job, longer where Buy can take longer
 	Look       time.Duration // between two looks for an uncertain purchase
-	Lag        time.Duration // at most so long a purchase may be missing from a look-up, whatever its carrier says
+	LookupLag  time.Duration // the least visibility delay of a connection, whatever its carrier says
 	Rebuy      time.Duration // from the creation: after it, nothing is bought again
 	Review     time.Duration // from the creation: after it, a person decides
 	Approval   time.Duration // from the request: after it, a purchase that nobody approved fails
 	FirstLook  time.Duration // from the label to the first question where the parcel is
 	SandboxAge time.Duration // from the label to the first simulated scan; 0: only on demand
+
+	// LookupScale compresses visibility delays, for tests with emulated carriers.
+	// It is 1 in use; with 0, what was sold is expected to be visible at once.
+	LookupScale float64
 }
 
 // DefaultWaits are those of the contract.
@@ -39,12 +43,13 @@ var DefaultWaits = Waits{
 	Buy:        120 * time.Second,
 	Settle:     60 * time.Second,
 	Look:       60 * time.Second,
-	Lag:        15 * time.Minute,
 	Rebuy:      10 * time.Minute,
 	Review:     24 * time.Hour,
 	Approval:   24 * time.Hour,
 	FirstLook:  30 * time.Minute,
 	SandboxAge: 30 * time.Second,
+
+	LookupScale: 1,
 }
 
 // Service buys, settles and voids.
@@ -65,6 +70,7 @@ type Service struct {
 	recoveryLog    *seal.RecoveryLog // nil keeps nothing
 	outcomes       func(purchase.Act, purchase.Result)
 	decided        func(strategy string)
+	controlled     func(carrier string, found bool)
 
 	exchanged      func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
 	forgottenUntil atomic.Int64                                                            // in nanoseconds; what was erased before is not in the recovery log
@@ -109,6 +115,9 @@ type Config struct {
 	Decided func(strategy string)
 	// Observe is told of every step of a purchase; nil tells nobody.
 	Observe func(purchase.Act, purchase.Result)
+	// Controlled, if not nil, is called after a look-up was checked with a purchase
+	// that is known to exist.
+	Controlled func(carrier string, found bool)
 	// Exchanged is told what was said to a carrier to buy, look up or void a
 	// label, without secrets. It may not wait. Nil tells nobody.
 	Exchanged func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange)
@@ -138,6 +147,9 @@ func New(c Config) *Service {
 	if c.Decided == nil {
 		c.Decided = func(string) {}
 	}
+	if c.Controlled == nil {
+		c.Controlled = func(string, bool) {}
+	}
 
 	return &Service{
 		store:          c.Store,
@@ -155,6 +167,7 @@ func New(c Config) *Service {
 		recoveryLog:    c.RecoveryLog,
 		outcomes:       c.Observe,
 		decided:        c.Decided,
+		controlled:     c.Controlled,
 		exchanged:      c.Exchanged,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,

@@ -47,6 +47,8 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 		Notified:  sh.Sequence > 0,
 		CreatedAt: begunAt,
 		Attempts:  attemptsOf(attempts),
+
+		DuplicateIsBilled: s.duplicateIsBilled(ctx, sh, attempts),
 	})
 	if v.Kind == purchase.Failed {
 		return s.waits.Look, v.Err
@@ -61,6 +63,7 @@ func attemptsOf(list []store.Attempt) []purchase.Attempt {
 			Number:    a.Number,
 			Outcome:   purchase.Outcome(a.Outcome),
 			StartedAt: a.StartedAt,
+			ResentAt:  a.ResentAt,
 			EndedAt:   a.EndedAt,
 		}
 	}

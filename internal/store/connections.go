@@ -141,6 +141,13 @@ func (s *Store) LiveConnectionKeys(ctx context.Context) ([]LiveConnectionKey, er
 	return selectList(ctx, s.sys, pgx.RowToStructByPos[LiveConnectionKey], sqlLiveConnectionKeys)
 }
 
+const sqlLiveCarriers = `SELECT DISTINCT c.carrier FROM connections c WHERE c.livemode AND c.removed_at IS NULL ORDER BY c.carrier`
+
+// LiveCarriers lists the carriers that live connections of any account lead to.
+func (s *Store) LiveCarriers(ctx context.Context) ([]string, error) {
+	return selectList(ctx, s.sys, pgx.RowTo[string], sqlLiveCarriers)
+}
+
 const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id = $1`
 
 // FindConnection returns a connection of any tenant, for operators and for

@@ -17,7 +17,9 @@ type Attempt struct {
 	Carrier    string
 	Connection ship.ConnectionID // empty for a simulated carrier
 	Service    string
+	Reserved   string // the number that the carrier gave out before the purchase, if it does
 	StartedAt  time.Time
+	ResentAt   time.Time // when it was last sent again; zero if it never was
 	EndedAt    time.Time // zero while open
 	Outcome    string    // one of package purchase's; empty while open
 	Code       string
@@ -25,7 +27,7 @@ type Attempt struct {
 }
 
 const sqlAttempts = `
-SELECT attempt, reference, carrier, service, connection_id, started_at, ended_at, outcome, error_code, error_message
+SELECT attempt, reference, carrier, service, connection_id, reserved_number, started_at, resent_at, ended_at, outcome, error_code, error_message
 FROM purchase_attempts
 WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3
 ORDER BY attempt`
@@ -37,15 +39,17 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 
 func scanPurchaseAttempt(r pgx.CollectableRow) (Attempt, error) {
 	var (
-		attempt                Attempt
-		endedAt                *time.Time
-		outcome, code, message *string
+		attempt                          Attempt
+		resentAt, endedAt                *time.Time
+		reserved, outcome, code, message *string
 	)
 	err := r.Scan(
 		&attempt.Number, &attempt.Reference, &attempt.Carrier, &attempt.Service, &attempt.Connection,
-		&attempt.StartedAt, &endedAt, &outcome, &code, &message,
+		&reserved, &attempt.StartedAt, &resentAt, &endedAt, &outcome, &code, &message,
 	)
 
+	attempt.Reserved = value(reserved)
+	attempt.ResentAt = timeOrZero(resentAt)
 	attempt.EndedAt = timeOrZero(endedAt)
 	attempt.Outcome = value(outcome)
 	attempt.Code = value(code)
@@ -141,16 +145,62 @@ func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) er
 const sqlEndAttempt = `
 UPDATE purchase_attempts SET ended_at = now(), outcome = @outcome, error_code = @code, error_message = @message
 WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt
-  AND (outcome IS NULL OR outcome = 'uncertain' OR @outcome = 'orphaned' AND outcome = 'not_found')`
+  AND (outcome IS NULL OR NOT @if_unrecorded AND outcome = 'uncertain' OR @outcome = 'orphaned' AND outcome = 'not_found')`
 
-// EndAttempt records the outcome of an attempt.
-func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
-	_, err := s.exec(ctx, t, sqlEndAttempt, tenantArgs(t, id, pgx.NamedArgs{
-		"attempt": a.Number,
-		"outcome": a.Outcome,
-		"code":    null(a.Code),
-		"message": null(a.Message),
+// EndAttempt records the outcome of an attempt. If it may only be recorded where
+// there is none yet, and there is one, it is ship.Conflict.
+func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt, ifUnrecorded bool) error {
+	n, err := s.exec(ctx, t, sqlEndAttempt, tenantArgs(t, id, pgx.NamedArgs{
+		"attempt":       a.Number,
+		"outcome":       a.Outcome,
+		"code":          null(a.Code),
+		"message":       null(a.Message),
+		"if_unrecorded": ifUnrecorded,
 	}))
+	if err == nil && n == 0 && ifUnrecorded {
+		return ship.Errorf(ship.Conflict, "attempt %d of %s was looked up meanwhile", a.Number, id)
+	}
+	return err
+}
+
+// sqlResend locks the state first: an attempt that is sent again must be the last of
+// an open purchase.
+const sqlResend = `
+WITH open_purchase AS (
+  SELECT FROM shipment_states
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
+    AND state IN ('purchasing', 'uncertain')
+  FOR UPDATE
+)
+UPDATE purchase_attempts SET resent_at = now(), outcome = 'uncertain', ended_at = coalesce(ended_at, now())
+FROM open_purchase
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt
+  AND (outcome IS NULL OR outcome = 'uncertain')`
+
+// Resend records that an attempt is about to be sent again as the same purchase. It is
+// ship.Conflict if it is not the last one, or its outcome is known.
+func (s *Store) Resend(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int) error {
+	n, err := s.exec(ctx, t, sqlResend, tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt}))
+	if err != nil {
+		return fmt.Errorf("repeat attempt %d of %s: %w", attempt, id, err)
+	}
+	if n == 0 {
+		return ship.Errorf(ship.Conflict, "attempt %d of %s is no longer open", attempt, id)
+	}
+	return nil
+}
+
+const sqlReserveNumber = `
+UPDATE purchase_attempts SET reserved_number = @number
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt AND outcome IS NULL`
+
+// ReserveNumber records the number that the carrier gave out for an attempt. It is
+// ship.Conflict if the attempt has ended.
+func (s *Store) ReserveNumber(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, number string) error {
+	n, err := s.exec(ctx, t, sqlReserveNumber, tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt, "number": number}))
+	if err == nil && n == 0 {
+		return ship.Errorf(ship.Conflict, "attempt %d of %s has ended", attempt, id)
+	}
 	return err
 }
 

@@ -96,7 +96,7 @@ func TestALateSaleLeavesNoDocuments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
@@ -129,7 +129,7 @@ func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
@@ -141,7 +141,7 @@ func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 		t.Error(err)
 	}
 	// What became of an attempt does not change any more.
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}, false); err != nil {
 		t.Fatal(err)
 	}
 	attempts, err := f.Attempts(t.Context(), f.tenant, sh.ID)
@@ -232,7 +232,7 @@ func TestAnOrderIsClaimedByWhatIsNotFailedOrVoided(t *testing.T) {
 	if got := claim(); got != "" {
 		t.Errorf("a failed purchase claims the order: %s", got)
 	}
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_sent"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_sent"}, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}); err != nil {
@@ -368,7 +368,7 @@ func TestNothingIsBoughtAgainWhileAnAttemptIsInDoubt(t *testing.T) {
 	} {
 		sh := f.intend(t, f.tenant, "o"+outcome)
 		if outcome != "" {
-			if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: outcome}); err != nil {
+			if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: outcome}, false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -387,7 +387,7 @@ func TestAFailureThatTheClientKnowsOfIsFinal(t *testing.T) {
 	next := store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}
 	for sequence, want := range map[int]ship.Kind{0: "", 2: ship.Conflict} {
 		sh := f.intend(t, f.tenant, fmt.Sprint("o", sequence))
-		if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}); err != nil {
+		if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}, false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.owner.Exec(t.Context(), "UPDATE shipment_states SET state = 'failed', sequence = $1 WHERE id = $2", sequence, [16]byte(sh.ID.Raw())); err != nil {

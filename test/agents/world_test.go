@@ -50,7 +50,7 @@ var fast = map[string]string{
 	"BUY_TIMEOUT":      "3s",
 	"SETTLE_AFTER":     "3s",
 	"LOOK_EVERY":       "300ms",
-	"LOOKUP_LAG":       "1s",
+	"LOOKUP_SCALE":     "0.0001",
 	"SWEEP_EVERY":      "1s",
 	"JOB_RETRY_AFTER":  "1s",
 	"RATE_LIMIT":       "0",

@@ -20,7 +20,7 @@ const pendingFile = "Order,Recipient,Street,City,State,Zip,Country,Weight,Carrie
 // page shows it until the carrier was asked, and turns by itself.
 func TestABatchWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "PURCHASE_TIMEOUT", "1s", "BUY_TIMEOUT", "1s", "SETTLE_AFTER", "6s", "LOOK_EVERY", "1s", "LOOKUP_LAG", "0s")
+	s := newStage(t, "PURCHASE_TIMEOUT", "1s", "BUY_TIMEOUT", "1s", "SETTLE_AFTER", "6s", "LOOK_EVERY", "1s", "LOOKUP_SCALE", "0.0001")
 	s.firstRun()
 	path := filepath.Join(t.TempDir(), "orders.csv")
 	s.must(os.WriteFile(path, []byte(pendingFile), 0o600))

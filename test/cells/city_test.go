@@ -47,7 +47,7 @@ func nameOf(cell int) string { return fmt.Sprint("eu-", cell+1) }
 
 // quickly are the waits of the service, as in the proof of purchases.
 var quickly = []string{
-	"PURCHASE_TIMEOUT=2s", "BUY_TIMEOUT=3s", "SETTLE_AFTER=4s", "LOOK_EVERY=600ms", "LOOKUP_LAG=4s", "REBUY_FOR=60s", "SWEEP_EVERY=2s", "LATE_SWEEP_EVERY=5s",
+	"PURCHASE_TIMEOUT=2s", "BUY_TIMEOUT=3s", "SETTLE_AFTER=4s", "LOOK_EVERY=600ms", "LOOKUP_SCALE=0.001", "REBUY_FOR=60s", "SWEEP_EVERY=2s", "LATE_SWEEP_EVERY=5s",
 	"QUOTE_TIMEOUT=2s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "RATE_LIMIT=0", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=8", "WEBHOOK_ALLOW_LOOPBACK=on",
 }
 

@@ -41,7 +41,7 @@ const template = "crash_template"
 // defaults. On a slow machine they are longer, as proving.Slowness says. It is the same
 // binary otherwise.
 var fast = []string{
-	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_LAG=0s", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
+	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_SCALE=0.0001", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
 	"CARRIER_QUOTAS=usps=0",
 }
 

@@ -50,6 +50,7 @@ func TestTheDocumentTellsWhatTheSpecsTell(t *testing.T) {
 type described struct {
 	carrier.Spec
 	abilities []string
+	repeats   bool // a purchase without a response is sent again
 }
 
 func (d described) can(ability string) bool { return slices.Contains(d.abilities, ability) }
@@ -58,7 +59,12 @@ func describe(t *testing.T) []described {
 	t.Helper()
 	var list []described
 	for _, s := range all.Specs {
-		list = append(list, described{s, openAny(t, s).Abilities()})
+		opened := openAny(t, s)
+		list = append(list, described{
+			Spec:      s,
+			abilities: opened.Abilities(),
+			repeats:   opened.Repeats(carrier.BuyOrder{}) != carrier.RepeatsNever,
+		})
 	}
 	return list
 }
@@ -218,7 +224,7 @@ var abilityRows = []row{
 		if !c.can("find") {
 			return "-"
 		}
-		return span(c.LookupLag)
+		return span(c.Delay())
 	}},
 	{"API calls per account", func(c described) string {
 		if c.Quota.Calls == 0 {
@@ -271,7 +277,7 @@ func afterALostAnswer(c described) string {
 	if !c.can("find") {
 		return "The purchase cannot be looked up. After 24 hours the shipment needs review (`needs_review`); it is never bought again automatically."
 	}
-	absent := " If two look-ups do not find it, nothing was bought, and it is bought again if the client is still waiting."
+	absent := afterAConfirmedAbsence(c)
 	switch {
 	case !c.LookupLacksLabel:
 		return "The purchase is looked up by its reference. If it is found, its label is used." + absent
@@ -281,6 +287,33 @@ func afterALostAnswer(c described) string {
 		return "The purchase is looked up by its reference. If it is found, its label is lost: the purchase is voided and made again." + absent
 	}
 	return "The purchase is looked up by its reference. If it is found, its label is lost and cannot be voided: it is recorded as an orphaned label, left unused, and a new label is bought." + absent
+}
+
+// rebuyFor is the default of REBUY_FOR, and reviewAfter that of REVIEW_AFTER.
+const (
+	rebuyFor    = 10 * time.Minute
+	reviewAfter = 24 * time.Hour
+)
+
+// afterAConfirmedAbsence describes what follows when the purchase is not found: it
+// depends on how long it takes to confirm that.
+func afterAConfirmedAbsence(c described) string {
+	if c.repeats {
+		return " If a look-up does not find it, the same request is sent again under the same key, for 10 minutes: " + c.Title +
+			" answers it with the same purchase. After that, it fails once its absence is confirmed."
+	}
+
+	delay := c.Delay()
+	confirmedAfter := 2 * delay
+	switch {
+	case delay >= reviewAfter:
+		return " If it is not found, that is never confirmed in time: after 24 hours the shipment needs review (`needs_review`)."
+	case c.DuplicateIsBilled:
+		return fmt.Sprintf(" If it is not found, that is confirmed after about %s, and the purchase fails. It is never bought again automatically, because a duplicate is billed.", span(confirmedAfter))
+	case confirmedAfter > rebuyFor-2*time.Minute: // the request itself takes up to two
+		return fmt.Sprintf(" If it is not found, that is confirmed after about %s, and the purchase fails. It is not bought again automatically.", span(confirmedAfter))
+	}
+	return fmt.Sprintf(" If it is not found, that is confirmed after about %s, and it is bought again if the client is still waiting.", span(confirmedAfter))
 }
 
 var addressRows = []row{

@@ -54,10 +54,11 @@ var Spec = carrier.Spec{
 	Services: specServices(),
 	Extras:   extraServices(),
 	// fact: return-billing
-	ReturnsBilledOn: carrier.BilledOnScan,
-	Formats:         []string{"pdf", "zpl"},
-	Address:         addressLimits,
-	LookupLag:       2 * time.Minute,
+	ReturnsBilledOn:   carrier.BilledOnScan,
+	Formats:           []string{"pdf", "zpl"},
+	Address:           addressLimits,
+	VisibilityDelay:   60 * time.Minute,
+	DuplicateIsBilled: true,
 	Deadlines: carrier.Deadlines{
 		Rates: 10 * time.Second,
 		Find:  30 * time.Second,

@@ -58,7 +58,8 @@ var Spec = carrier.Spec{
 		Apart: documentsApart,
 	},
 	TrackBatch:       trackBatch,
-	LookupLag:        2 * time.Minute,
+	VisibilityDelay:  60 * time.Minute,
+	LookupWindow:     24 * time.Hour,
 	LookupLacksLabel: true,
 	Deadlines: carrier.Deadlines{
 		Rates: 15 * time.Second,

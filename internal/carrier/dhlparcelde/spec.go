@@ -80,9 +80,9 @@ var Spec = carrier.Spec{
 		Charset: "latin1",
 	},
 	TrackBatch: trackBatch,
-	// DHL does not say when tracking gets the data of a shipment. It has them for sure
-	// once the ship date is closed.
-	LookupLag: 24 * time.Hour,
+	// DHL does not say when tracking gets the data of a shipment.
+	VisibilityDelay: 60 * time.Minute,
+	LookupWindow:    24 * time.Hour,
 	Deadlines: carrier.Deadlines{
 		Track: 20 * time.Second,
 	},

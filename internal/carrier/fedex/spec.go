@@ -41,7 +41,8 @@ var Spec = carrier.Spec{
 	Documents:        carrier.DocumentPolicy{Types: slices.Sorted(maps.Keys(documentTypes)), Announced: true},
 	TrackBatch:       trackBatch,
 	Manifest:         carrier.AllOfTheDay,
-	LookupLag:        10 * time.Minute,
+	VisibilityDelay:  24 * time.Hour,
+	LookupWindow:     24 * time.Hour,
 	LookupLacksLabel: true,
 	Deadlines: carrier.Deadlines{
 		Rates:    15 * time.Second,

@@ -53,8 +53,9 @@ var Spec = carrier.Spec{
 		Lines:   2,
 		Line:    40,
 	},
-	TrackBatch: trackBatch,
-	LookupLag:  time.Minute,
+	TrackBatch:      trackBatch,
+	VisibilityDelay: 5 * time.Minute,
+	LookupWindow:    24 * time.Hour,
 	Deadlines: carrier.Deadlines{
 		Find: 30 * time.Second, // a look-up renders the label again
 		Void: 60 * time.Second, // each parcel is cancelled by itself

@@ -422,7 +422,9 @@ func (p Plugin) Spec() carrier.Spec {
 		spec.Deadlines = timeouts.deadlines()
 	}
 	if lookup := d.Lookup; lookup != nil {
-		spec.LookupLag = time.Duration(lookup.LagSeconds) * time.Second
+		if lookup.LagSeconds > 0 {
+			spec.VisibilityDelay = max(time.Duration(lookup.LagSeconds)*time.Second, leastVisibilityDelay)
+		}
 		spec.LookupLacksLabel = lookup.LacksLabel
 	}
 
@@ -434,6 +436,9 @@ func (p Plugin) Spec() carrier.Spec {
 	}
 	return spec
 }
+
+// leastVisibilityDelay is the shortest that a plug-in can declare.
+const leastVisibilityDelay = time.Minute
 
 func (t Timeouts) deadlines() carrier.Deadlines {
 	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -63,7 +63,7 @@ var Spec = carrier.Spec{
 	TrackBatch:      1,
 	Manifest:        carrier.AllOfTheDay,
 	ManifestAllDays: true,
-	LookupLag:       time.Minute,
+	VisibilityDelay: 5 * time.Minute,
 	Limits: []string{
 		"Labels need an Online Business Account (OBA), which pays by invoice. For any other account Click & Drop only imports orders, which are then paid and printed on its website; the check of the connection reports it.",
 		"Royal Mail names no prices. Import a rate sheet with the prices of your contract: only the services in it are offered, so leave out those that your account does not have.",

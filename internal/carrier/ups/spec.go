@@ -47,7 +47,7 @@ var Spec = carrier.Spec{
 	Documents:       carrier.DocumentPolicy{Types: slices.Sorted(maps.Keys(documentTypes))},
 	TrackBatch:      trackBatch,
 	SubscribeBatch:  subscribeBatch,
-	LookupLag:       time.Minute,
+	VisibilityDelay: 60 * time.Minute,
 
 	// Label Recovery may know only returns by reference.
 	LookupLacksLabel:   true,

@@ -390,3 +390,8 @@ func keyOf(reference string) string {
 	text := hex.EncodeToString(id)
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
+
+// Repeats says that a purchase may be sent again once the reprint does not know
+// it. USPS answers the same request under the same idempotency key with the label
+// that it sold, and sells at most one.
+func (d *driver) Repeats(carrier.BuyOrder) carrier.Repetition { return carrier.RepeatsIfAbsent }

@@ -37,7 +37,7 @@ var Spec = carrier.Spec{
 	AddressCoverage: addressCoverage,
 	Quota:           carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
 	TrackBatch:      trackBatch,
-	LookupLag:       time.Minute,
+	VisibilityDelay: time.Minute,
 
 	OnePickupPerPlace: true,
 	Manifest:          carrier.ListedLabels,
