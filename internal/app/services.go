@@ -172,6 +172,9 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
 		return services{}, err
 	}
+	if err := accounts.RequireLocalCarriers(ctx); err != nil {
+		return services{}, err
+	}
 	if err := reg.Register(trafficStats{live.traffic}); err != nil {
 		return services{}, fmt.Errorf("carrier metrics: %w", err)
 	}

@@ -169,6 +169,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillJournal(t, f, tenant)
 	fillFacts(t, f, sh)
 	fillBatches(t, f, tenant)
+	fillLookups(t, f, tenant, sh)
 	fillErasures(t, f, tenant, sh)
 	fillHandover(t, f, tenant, sh)
 	fillBulkWork(t, f, tenant, sh)
@@ -186,6 +187,14 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 		if _, err := f.owner.Exec(ctx, sql, [16]byte(tenant.Account.Raw())); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func fillLookups(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment) {
+	t.Helper()
+	connection := ship.NewConnectionID(tenant.Shard(), time.Now())
+	if err := f.RecordControl(t.Context(), tenant, connection, sh.ID, true); err != nil {
+		t.Fatal(err)
 	}
 }
 
