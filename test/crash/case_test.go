@@ -21,6 +21,7 @@ type kill struct {
 	scenario
 	point    string // "before send#2"; "?file" only lists the points
 	recovery string
+	bare     bool // nothing was bought before
 }
 
 // name is the point without the number of its hit.
@@ -67,6 +68,9 @@ type bench struct {
 	hit      bool
 	late     bool   // it died after all was settled, while it was judged: the case shows nothing
 	trace    string // points that were passed
+
+	settledAfter time.Duration // from the death
+	left         bool          // to a person
 }
 
 // patience is how long a purchase may take to settle.
@@ -99,6 +103,9 @@ func (w *world) openBench(k kill) *bench {
 		return b
 	}
 	b.conn = conn
+	if !k.hasControl() {
+		b.sql(sqlEmpty)
+	}
 	b.openStands()
 	return b
 }
@@ -128,7 +135,7 @@ func (b *bench) openStands() {
 		if m.name == b.scenario.carrier {
 			s = b.scenario
 		}
-		c := newStand(b.t, s)
+		c := newStand(b, s)
 		b.stands = append(b.stands, c)
 		urls = append(urls, m.name+"="+c.address())
 		if m.name == b.scenario.carrier {
@@ -139,7 +146,12 @@ func (b *bench) openStands() {
 }
 
 // putBack restores the database to before the purchase.
-func (b *bench) putBack() { b.sql(sqlPutBack) }
+func (b *bench) putBack() {
+	b.sql(sqlEmpty)
+	if b.hasControl() {
+		b.sql(sqlRestoreControls)
+	}
+}
 
 func (b *bench) close() {
 	for _, p := range b.running {
@@ -148,7 +160,8 @@ func (b *bench) close() {
 	for _, c := range b.stands {
 		c.close()
 	}
-	b.putBack()
+	b.sql(sqlEmpty)
+	b.sql(sqlRestoreControls)
 	_ = b.conn.Close(context.Background())
 	if err := os.RemoveAll(b.dir); err != nil {
 		b.complain("%v", err)
@@ -171,6 +184,8 @@ func (b *bench) play() {
 	if b.hit = p.gone(); !b.hit {
 		return
 	}
+	died := time.Now()
+	defer func() { b.settledAfter = time.Since(died) }()
 	b.buried()
 	if b.recovery != same {
 		b.settle(b.start(second, ""), second)

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/waybillhq/waybill/test/proving"
 )
 
 // deepest is how many hits of one point are told apart: a sweep that looks
@@ -85,6 +83,9 @@ func prove(t *testing.T, list []scenario, pick func([]passed) []kill) {
 		t.Errorf("no case dies at: %s", strings.Join(never, ", "))
 	}
 	r.Points, r.PointsInSource = len(wanted)-len(never), len(wanted)
+	if isLast {
+		r.judgeLost(t)
+	}
 	t.Logf("%d of %d points, %d scenarios, %d cases, %d of which died at their point: %d violations in %d s", r.Points, r.PointsInSource, r.Scenarios, r.Cases, r.Kills, r.Violations, r.Seconds)
 	if os.Getenv("PROVE") == "full" && only == "" && isLast {
 		writeProof(t, proofFile, r)
@@ -104,7 +105,7 @@ func partOf(t *testing.T) (part, parts int) {
 
 // killAll plays all cases.
 func (w *world) killAll(cases []kill) proof {
-	r := proof{Outcomes: outcomes, Recoveries: recoveries, Settings: proving.Slowed(fast, w.slow), KillsByPoint: map[string]int{}}
+	r := proof{LookupScale: w.lookupScale, Lost: map[string]*lostAnswers{}, Outcomes: outcomes, Recoveries: recoveries, Settings: w.settings(), KillsByPoint: map[string]int{}}
 	for _, m := range makers {
 		r.Carriers = append(r.Carriers, m.name)
 	}
@@ -120,6 +121,7 @@ func (w *world) killAll(cases []kill) proof {
 		if b.hit {
 			r.KillsByPoint[b.kill.name()]++
 			r.Kills++
+			r.count(b)
 		}
 		r.Violations += w.tell(b)
 		if r.Cases%200 == 0 {
@@ -202,9 +204,9 @@ func numbered(names []string) (list []string) {
 func everything(seen []passed) (list []kill) {
 	for _, s := range seen {
 		for _, p := range s.fresh() {
-			list = append(list, kill{s.scenario, p, same}, kill{s.scenario, p, other})
+			list = append(list, kill{scenario: s.scenario, point: p, recovery: same}, kill{scenario: s.scenario, point: p, recovery: other})
 			if s.scenario == (scenario{carrier: s.carrier, outcome: s.outcome}) && (s.carrier == "ups" || s.carrier == "fedex") {
-				list = append(list, kill{s.scenario, p, paused})
+				list = append(list, kill{scenario: s.scenario, point: p, recovery: paused})
 			}
 		}
 	}
@@ -234,7 +236,7 @@ func choose(seen []passed) (list []kill) {
 			plain := s.scenario == scenario{carrier: s.carrier, outcome: "hang"} && strings.HasSuffix(p, "#1")
 			if name, _, _ := strings.Cut(p, "#"); !taken[name] || plain {
 				taken[name] = true
-				list = append(list, kill{s.scenario, p, []string{same, other}[len(list)%2]})
+				list = append(list, kill{scenario: s.scenario, point: p, recovery: []string{same, other}[len(list)%2]})
 			}
 		}
 	}

@@ -195,6 +195,7 @@ func pointsOfHandover(t *testing.T, root string) (list []string) {
 // hand plays a case and judges it.
 func (w *world) hand(h handing, k kill) *bench {
 	k.scenario = scenario{carrier: h.carrier, outcome: "answered", review: h.silent || h.removed}
+	k.bare = true
 	b := w.openBench(k)
 	if len(b.wrong) > 0 {
 		return b

@@ -40,6 +40,7 @@ func (b *bench) judge() {
 // compare compares what the service says now with the carrier's ledger.
 func (b *bench) compare() {
 	state, number := b.recorded()
+	b.left = state == "needs_review"
 	b.judgeSales(state, number)
 	b.judgeEvents(state)
 	if state == "purchased" && b.client.bought && b.client.key != "" {
@@ -62,7 +63,7 @@ func (b *bench) compare() {
 
 // recorded is what the database says of the purchase; there is one at most.
 func (b *bench) recorded() (state, number string) {
-	rows, err := b.conn.Query(context.Background(), `SELECT state::text, coalesce(tracking_number, '') FROM shipment_states`)
+	rows, err := b.conn.Query(context.Background(), `SELECT state::text, coalesce(tracking_number, '') FROM shipment_states WHERE NOT id::text = ANY ($1)`, b.world.controls.shipments)
 	if err != nil {
 		b.complain("%v", err)
 		return "", ""
@@ -105,7 +106,7 @@ func (b *bench) judgeSales(state, number string) {
 			b.complain("it is %q, and alive are %v", state, alive)
 		}
 	case "needs_review":
-		if !b.review || len(alive) > 1 {
+		if !b.mayReview() || len(alive) > 1 {
 			b.complain("a person must decide, and alive are %v", alive)
 		}
 	}
@@ -116,7 +117,7 @@ func (b *bench) judgeSales(state, number string) {
 		b.complain("the client was told %s, and it is bought", b.client.refused)
 	case b.approval == "expired" && len(b.carrier.sales()) > 0:
 		b.complain("nobody approved it, and it was bought")
-	case b.outcome == "answered" && !b.overLimit && !b.client.bought && b.earlier != "lost" && b.approval != "expired":
+	case b.outcome == "answered" && !b.overLimit && !b.client.bought && b.earlier != "lost" && b.approval != "expired" && state != "needs_review":
 		b.complain("a healthy carrier sold nothing: %s", b.client.refused)
 	}
 }
@@ -131,7 +132,7 @@ func (b *bench) list(sql string) (list []string) {
 // judgeEvents reads the log: it begins with the creation, misses no number and
 // tells of the label once.
 func (b *bench) judgeEvents(state string) {
-	notified := b.list("SELECT sequence || ' ' || kind FROM events ORDER BY sequence, id")
+	notified := b.list("SELECT sequence || ' ' || kind FROM events WHERE NOT subject_id::text = ANY ('{" + strings.Join(b.world.controls.shipments, ",") + "}') ORDER BY sequence, id")
 	labels, wanted := 0, 0
 	if slices.Contains([]string{"purchased", "voided", "refund_pending"}, state) {
 		wanted = 1

@@ -34,10 +34,13 @@ type process struct {
 func (b *bench) start(name, point string) *process {
 	p := &process{name: name, ended: make(chan struct{})}
 	p.cmd = exec.Command(proving.Binary(), "serve")
-	p.cmd.Env = append(os.Environ(), append(proving.Slowed(fast, b.slow), "DATABASE_URL="+b.database, "SECRET_KEY="+secretKey, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
+	p.cmd.Env = append(os.Environ(), append(b.settings(), "DATABASE_URL="+b.database, "SECRET_KEY="+secretKey, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
 		"BASE_URL=https://waybill.test", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=4", "CARRIER_URLS="+b.urls, failpoint.Variable+"="+point)...)
-	if b.scenario.review {
+	switch {
+	case b.scenario.review:
 		p.cmd.Env = append(p.cmd.Env, "REVIEW_AFTER=1s")
+	case b.mayReview():
+		p.cmd.Env = append(p.cmd.Env, "REVIEW_AFTER="+b.compressed(24*time.Hour).String())
 	}
 	if b.scenario.approval == "expired" {
 		p.cmd.Env = append(p.cmd.Env, "APPROVAL_EXPIRES_AFTER=1s")

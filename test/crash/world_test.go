@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,8 +32,12 @@ type world struct {
 	key    string  // of the API
 	agent  string  // likewise, and its purchases need an approval
 	slow   float64 // how much slower than a quiet machine this one is
-	made   atomic.Int64
-	spare  chan string // databases that nobody uses
+	// lookupScale compresses the times after which look-ups find new sales, for the
+	// carriers and the service alike.
+	lookupScale float64
+	controls    controls
+	made        atomic.Int64
+	spare       chan string // databases that nobody uses
 }
 
 const template = "crash_template"
@@ -41,8 +46,20 @@ const template = "crash_template"
 // defaults. On a slow machine they are longer, as proving.Slowness says. It is the same
 // binary otherwise.
 var fast = []string{
-	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_SCALE=0.0001", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
+	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
 	"CARRIER_QUOTAS=usps=0",
+}
+
+// quietScale is the factor by which visibility delays are compressed on a quiet machine:
+// an hour, as at UPS and DHL Express, passes in a second, a day in 24.
+const quietScale = 1.0 / 3600
+
+// compressed is a time at a carrier as it passes here.
+func (w *world) compressed(d time.Duration) time.Duration { return proving.Times(d, w.lookupScale) }
+
+// settings are those of every copy.
+func (w *world) settings() []string {
+	return append(proving.Slowed(fast, w.slow), fmt.Sprintf("LOOKUP_SCALE=%g", w.lookupScale))
 }
 
 func newWorld(t *testing.T) *world {
@@ -55,6 +72,7 @@ func newWorld(t *testing.T) *world {
 	// need not wait for the disk.
 	server := proving.NewCluster(t, "WAYBILL_PG_OPTIONS=-c max_connections=800 -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off")
 	w := &world{t: t, root: root, slow: proving.Slowness(t), dir: t.TempDir(), server: server.URL, spare: make(chan string, 100)}
+	w.lookupScale = quietScale * w.slow
 	w.exec(context.Background(), "CREATE DATABASE "+template)
 	w.waybill("migrate")
 	account := strings.Fields(w.waybill("account", "create", "--name", "crash"))[0]
@@ -67,6 +85,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", account))
 	w.agent = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", account, "--approval-above", "0"))
+	w.buyControls()
 	return w
 }
 
@@ -114,11 +133,14 @@ func (w *world) take(ctx context.Context) string {
 	return name
 }
 
-// sqlPutBack empties all tables but those that the first database fills.
-const sqlPutBack = `
+// sqlEmptied lists the tables that are emptied after a case.
+const sqlEmptied = `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots', 'partition_rules', 'facts_progress')`
+
+// sqlEmpty empties all tables but those that the first database fills.
+const sqlEmpty = `
 DO $$ DECLARE t text; BEGIN
-  FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots', 'partition_rules', 'facts_progress')
+  FOR t IN ` + sqlEmptied + `
   LOOP EXECUTE 'DELETE FROM ' || quote_ident(t); END LOOP;
   UPDATE instance SET restored_at = NULL;
 END $$`

@@ -79,6 +79,11 @@ func newOrders(prefix string, n int, rng *rand.Rand) []*order {
 
 // call makes a request of a copy and returns the status and the answer.
 func (w *world) call(p *proving.Process, method, path, key, body string) (int, []byte, error) {
+	return w.callWith(w.key, p, method, path, key, body)
+}
+
+// callWith is call with another key of the API.
+func (w *world) callWith(apiKey string, p *proving.Process, method, path, key, body string) (int, []byte, error) {
 	var in io.Reader
 	if body != "" {
 		in = strings.NewReader(body)
@@ -87,7 +92,7 @@ func (w *world) call(p *proving.Process, method, path, key, body string) (int, [
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+w.key)
+	req.Header.Set("Authorization", "Bearer "+apiKey)
 	req.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)

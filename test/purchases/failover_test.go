@@ -66,6 +66,7 @@ func TestRoutingFailsOver(t *testing.T) {
 	turner.Wait()
 	w.turnAll(emulator.Faults{})
 	_, late := w.settle(p.settles)
+	reopen(orders)
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
 	j := w.judge(orders)
 	j.add("not settled", late...)

@@ -28,6 +28,7 @@ type judge struct {
 	shipments map[string]string // of a key, seen by the client or not
 	abandoned map[string]bool   // carrier and number: recorded as lost, of a carrier that takes nothing back
 	reviewed  map[string]bool   // keys of purchases that wait for a person, which no carrier can be asked about
+	undecided map[string]bool   // keys of purchases of FedEx that wait for a person
 	ends      map[string]int    // label statuses
 	orphaned  map[string]int    // by what became of them
 	slowest   time.Duration     // from the sale of a label that is voided to its void
@@ -44,7 +45,7 @@ func (w *world) judge(orders []*order) *judge {
 func (w *world) newJudge(orders []*order) *judge {
 	return &judge{
 		world: w, orders: orders, violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{}, attempts: map[string]int{},
-		shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
+		shipments: map[string]string{}, abandoned: map[string]bool{}, undecided: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
 	}
 }
 
@@ -203,6 +204,11 @@ func (j *judge) compareOrder(o *order, live []*sale) {
 			j.add("told and not bought", o.key+": "+j.story(o.key))
 		}
 	case "needs_review":
+		// No absence is believed at FedEx before a person decides.
+		if j.reviewed == nil && now.Carrier == "fedex" {
+			j.undecided[o.key] = true
+			break
+		}
 		if j.reviewed == nil {
 			j.add("not settled", fmt.Sprintf("%s needs review, answered %d: %s", o.key, o.status, j.story(o.key)))
 			break

@@ -204,14 +204,21 @@ func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, differi
 		}
 	}
 	for _, one := range list {
-		if one.code == "" {
-			t.Errorf("%s was never answered", one.id)
-			continue
-		}
 		numbers := live[one.id]
 		if len(numbers) > 1 {
 			second++
 			t.Errorf("%s has %d live labels: %v", one.id, len(numbers), numbers)
+		}
+
+		// No absence is believed at FedEx before a person decides.
+		isUndecided := w.count(`SELECT count(*) FROM idempotency_keys k JOIN purchase_attempts a ON a.shipment_id = k.shipment_id JOIN shipment_states s ON s.id = k.shipment_id
+			WHERE k.key LIKE 'compat:' || $1 || '%' AND s.state = 'needs_review' AND a.carrier = 'fedex'`, one.id) > 0
+		if one.code == "" && isUndecided {
+			continue
+		}
+		if one.code == "" {
+			t.Errorf("%s was never answered", one.id)
+			continue
 		}
 		if len(numbers) == 0 || !containsText(numbers, one.code) {
 			differing++

@@ -94,7 +94,7 @@ func TestOperationsUnderKills(t *testing.T) {
 // badOperations is how a carrier misbehaves besides on a bad day: a twelfth of what it
 // does is not answered for.
 func badOperations(name string) emulator.Faults {
-	k := badDay(name)
+	k := badDay()
 	k.Limit = 0
 	k.Day = map[string]float64{"refuse": 0.01, "hang": 0.02, "reset": 0.02, "500": 0.015, "502": 0.01, "truncate": 0.015}
 	return k

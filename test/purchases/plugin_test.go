@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -181,11 +180,7 @@ func (w *world) buyFromPlugin(p killing, seed uint64) (c *clients, orders []*ord
 
 	// A sale that a killed copy has on its disk is recorded when it runs again, even
 	// if the client has meanwhile read that a person must decide.
-	for _, o := range orders {
-		if o.status == http.StatusAccepted {
-			o.status = 0
-		}
-	}
+	reopen(orders)
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
 	return c, orders, late, tail
 }

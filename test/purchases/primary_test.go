@@ -44,7 +44,7 @@ func TestFailover(t *testing.T) {
 	cell := proving.NewPatroni(t, 2)
 	w := newWorldOn(t, nil, cell.URL)
 	for _, s := range w.carriers {
-		w.turn(s, badDay(s.Name))
+		w.turn(s, badDay())
 	}
 
 	start := time.Now()

@@ -46,7 +46,7 @@ func (j *judge) compareCharges() {
 		bought, credited := charged[name+" purchase "+s.Currency], charged[name+" void "+s.Currency]
 		switch {
 		case bought == 0 && !s.live(): // given back before it was written down
-		case bought == 0 && j.reviewed[j.keyOf[s.Reference]]: // a person has to find out that it was sold
+		case bought == 0 && (j.reviewed[j.keyOf[s.Reference]] || j.undecided[j.keyOf[s.Reference]]): // a person has to find out that it was sold
 		case bought != price.Minor:
 			j.add("wrong charge", fmt.Sprintf("%s cost %s, charged is %d: %s", name, s.Amount, bought, j.story(j.keyOf[s.Reference])))
 		case !s.live() && credited != -bought:
@@ -233,7 +233,7 @@ func (j *judge) figures(c *clients, tail time.Duration) map[string]any {
 	}
 	return map[string]any{
 		"requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
-		"labelStatus": j.ends, "stranded": j.orphaned, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
+		"leftToAPerson": len(j.undecided), "labelStatus": j.ends, "stranded": j.orphaned, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
 		"boughtP50": proving.Quantile(took, 0.5), "boughtP99": proving.Quantile(took, 0.99), "violations": kinds,
 	}
 }

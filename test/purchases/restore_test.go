@@ -124,7 +124,7 @@ func (w *world) leftOver(kept map[string]bool) (list []string) {
 func (w *world) judgeRestored(first *judge, before, lost, again []*order) *judge {
 	j := &judge{
 		world: w, orders: append(append([]*order{}, before...), again...), violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{},
-		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
+		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, undecided: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
 	}
 	j.readAttempts()
 	j.readOrphaned()

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -57,7 +58,8 @@ func (w *world) openStands() {
 	for _, name := range carrierNames {
 		s := w.newStand(name, credentials[name])
 		s.Command = func() *exec.Cmd {
-			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults, "--lookup-scale", "0")
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults,
+				"--lookup-scale", fmt.Sprintf("%g", w.lookupScale))
 		}
 		s.Start(w.t)
 	}
@@ -97,6 +99,12 @@ func (w *world) stand(name string) *stand {
 func (w *world) turn(s *stand, k emulator.Faults) {
 	w.t.Helper()
 	k.HangFor = emulator.Duration(proving.Times(time.Duration(k.HangFor), w.slow))
+
+	// FedEx shows its sales after an hour. The service has to assume a day, because
+	// nobody has measured it, and believes no absence before a person decides.
+	if s.Name == "fedex" && k.LookupLag == nil {
+		k.LookupLag = new(emulator.Duration(w.compressed(time.Hour)))
+	}
 	text, err := json.Marshal(k)
 	if err != nil {
 		w.t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/test/proving"
 )
 
@@ -32,6 +33,11 @@ type world struct {
 	settings []string
 	slow     float64       // how much slower than a quiet machine this one is
 	pool     *pgxpool.Pool // of the owner, past row-level security
+
+	// lookupScale compresses the times after which look-ups find new sales, for the
+	// carriers and the service alike.
+	lookupScale float64
+
 	account  string
 	key      string
 	copies   []*proving.Process
@@ -54,7 +60,6 @@ var fast = []string{
 	"BUY_TIMEOUT=3s",                // 120s
 	"SETTLE_AFTER=4s",               // 60s
 	"LOOK_EVERY=600ms",              // 60s
-	"LOOKUP_SCALE=0.001",            // 1: an hour until a sale is visible is 3.6 s
 	"REBUY_FOR=60s",                 // 10m
 	"SWEEP_EVERY=2s",                // 60s
 	"LATE_SWEEP_EVERY=5s",           // 1h
@@ -65,6 +70,13 @@ var fast = []string{
 	"CARRIER_QUOTAS=usps=0,fedex=0", // USPS allows 60 calls an hour
 	"DATABASE_CONNECTIONS=16",
 }
+
+// quietScale is the factor by which visibility delays are compressed on a quiet machine:
+// an hour, as at UPS and DHL Express, passes in three seconds, a day in 72.
+const quietScale = 1.0 / 1200
+
+// compressed is a time at a carrier as it passes here.
+func (w *world) compressed(d time.Duration) time.Duration { return proving.Times(d, w.lookupScale) }
 
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
@@ -81,14 +93,17 @@ func newWorldOn(t *testing.T, postgres *proving.Cluster, database string, settin
 func openWorld(t *testing.T, postgres *proving.Cluster, database string, openCarriers func(*world), settings ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), postgres: postgres, database: database, slow: proving.Slowness(t), watch: newWatch()}
-	w.settings = append(proving.Slowed(fast, w.slow), settings...)
+	w.lookupScale = quietScale * min(4, w.slow)
+	w.settings = append(proving.Slowed(fast, w.slow), fmt.Sprintf("LOOKUP_SCALE=%g", w.lookupScale), "REVIEW_AFTER="+w.compressed(24*time.Hour).String())
+	w.settings = append(w.settings, settings...)
 	w.http = &http.Client{Timeout: proving.Times(6*time.Second, w.slow), Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(w.end)
 	w.settings = w.known(w.settings)
 	openCarriers(w)
+	w.turnAll(emulator.Faults{})
 	w.waybill("migrate")
 	w.account = strings.Fields(w.waybill("account", "create", "--name", "purchases"))[0]
-	w.connect()
+	w.connect(w.account)
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", w.account, "--name", "purchases"))
 	w.watch.add("API key", w.key)
 	pool, err := pgxpool.New(t.Context(), w.database+"&pool_max_conns=8&target_session_attrs=primary")
@@ -113,13 +128,13 @@ func (w *world) known(settings []string) (list []string) {
 	return list
 }
 
-// connect gives the account the credentials of all carriers.
-func (w *world) connect() {
+// connect gives an account the credentials of all carriers.
+func (w *world) connect(account string) {
 	for _, s := range w.carriers {
 		if s.isPlugin() {
 			w.waybill("carrier", "add", s.Name, "--url", "http://"+s.Addr, "--secret", s.secret)
 		}
-		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.Name, "--name", "Main"}
+		args := []string{"connection", "add", "--account", account, "--live", "--carrier", s.Name, "--name", "Main"}
 		for field, value := range s.accepts {
 			args = append(args, "--set", field+"="+value)
 		}
