@@ -20,8 +20,8 @@ func (p Parcel) deliveredAt() time.Time {
 		return time.Time{}
 	}
 	var last time.Time
-	for _, scan := range p.Scans {
-		if scan.Status == ship.Delivered && scan.At.After(last) {
+	for _, scan := range ship.Deliveries(p.Scans, p.Shipment.Order.IsReturn) {
+		if scan.At.After(last) {
 			last = scan.At
 		}
 	}

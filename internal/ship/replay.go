@@ -48,7 +48,7 @@ func (j *TrackingState) Remap(known []Scan, meaning CodeMeaning, t EventContext)
 	// The corrections come first, so that the events below show the corrected
 	// progress.
 	if len(changed) > 0 {
-		j.Progress = Advance(j.Progress, all, j.Pieces)
+		j.Progress = advance(j.Progress, all, j.Pieces, j.IsReturn)
 	}
 	fresh, events := j.Apply(all, unannounced, t)
 	return append(changed, fresh...), events

@@ -147,13 +147,16 @@ func newestFirst(a, b Scan) int {
 // Advance returns the progress of a parcel of n pieces after all its scans: a
 // function of their set, whatever their order and however often repeated. The
 // parcel has the status of the piece that is least far, but an exception of any
-// piece is the parcel's.
-func Advance(p Progress, scans []Scan, n int) Progress {
+// piece is the parcel's. The parcel is not a return shipment; see TrackingState.
+func Advance(p Progress, scans []Scan, n int) Progress { return advance(p, scans, n, false) }
+
+// advance is Advance for any parcel.
+func advance(p Progress, scans []Scan, n int, isReturn bool) Progress {
 	p.Pieces = make([]Status, max(n, 1))
 	p.Status = ""
 	p.Reason = ""
 	for i := range p.Pieces {
-		status, reason := pieceStatus(scans, i)
+		status, reason := pieceStatus(scans, i, isReturn)
 		p.Pieces[i] = status
 
 		isFirst := p.Status == ""
@@ -170,10 +173,12 @@ func Advance(p Progress, scans []Scan, n int) Progress {
 	return p
 }
 
-// pieceStatus returns the status of one piece: delivered if any such scan exists;
-// else the newest mapped carrier scan; else what the service itself knows.
-func pieceStatus(scans []Scan, piece int) (Status, string) {
-	var carrier, own Scan
+// pieceStatus returns the status of one piece: delivered if it reached its
+// recipient; else an exception if it was sent back; else that of the newest mapped
+// carrier scan; else what the service itself knows.
+func pieceStatus(scans []Scan, piece int, isReturn bool) (Status, string) {
+	var newest, delivery, own Scan
+	sentBack := sentBackAt(scans, isReturn)
 	for _, scan := range scans {
 		switch {
 		case scan.Status == "":
@@ -187,20 +192,67 @@ func pieceStatus(scans []Scan, piece int) (Status, string) {
 
 		case scan.Piece != piece:
 
-		case carrier.Status == "",
-			scan.Status == Delivered && carrier.Status != Delivered,
-			(scan.Status == Delivered) == (carrier.Status == Delivered) && newestFirst(scan, carrier) < 0:
-			carrier = scan
+		default:
+			if newest.Status == "" || newestFirst(scan, newest) < 0 {
+				newest = scan
+			}
+			if scan.isDelivery(sentBack) && (delivery.Status == "" || newestFirst(scan, delivery) < 0) {
+				delivery = scan
+			}
 		}
 	}
 
+	_, isSentBack := sentBack[piece]
 	switch {
-	case carrier.Status != "":
-		return carrier.Status, carrier.Reason
+	case delivery.Status != "":
+		return delivery.Status, delivery.Reason
+	case isSentBack:
+		return Exception, ReasonReturnToSender
+	case newest.Status != "":
+		return newest.Status, newest.Reason
 	case own.Status != "":
 		return own.Status, own.Reason
 	}
 	return Created, ""
+}
+
+// sentBackAt returns by piece the second of the first scan that says that the
+// piece goes back to its sender. A return shipment has none: its recipient is
+// the sender, whatever the carrier calls that.
+func sentBackAt(scans []Scan, isReturn bool) map[int]int64 {
+	if isReturn {
+		return nil
+	}
+
+	var first map[int]int64
+	for _, scan := range scans {
+		if scan.Status == "" || scan.Reason != ReasonReturnToSender {
+			continue
+		}
+		at, isKnown := first[scan.Piece]
+		if !isKnown {
+			at = scan.At.Unix()
+		}
+		if first == nil {
+			first = map[int]int64{}
+		}
+		first[scan.Piece] = min(at, scan.At.Unix())
+	}
+	return first
+}
+
+// isDelivery reports whether a piece reached its recipient by the scan. After it
+// was sent back, a delivery is the one to its sender.
+func (s Scan) isDelivery(sentBack map[int]int64) bool {
+	at, isSentBack := sentBack[s.Piece]
+	return s.Status == Delivered && s.Reason != ReasonReturnToSender && (!isSentBack || s.At.Unix() <= at)
+}
+
+// Deliveries returns the scans by which the pieces of a parcel reached its
+// recipient, in the order given. A delivery to the sender after a return is none.
+func Deliveries(scans []Scan, isReturn bool) []Scan {
+	sentBack := sentBackAt(scans, isReturn)
+	return slices.DeleteFunc(slices.Clone(scans), func(scan Scan) bool { return !scan.isDelivery(sentBack) })
 }
 
 func ownRank(s Scan) int {

@@ -81,8 +81,9 @@ func (s Status) Kind() EventKind {
 	return ""
 }
 
-// Reasons that the service itself gives. Carriers' mappings add theirs.
+// Reasons that the service itself gives or acts on. Carriers' mappings add theirs.
 const (
+	ReasonReturnToSender      = "return_to_sender" // the parcel goes back, or is back
 	ReasonUnmapped            = "unmapped"
 	ReasonPurchaseFailed      = "purchase_failed"
 	ReasonPurchaseUnconfirmed = "purchase_unconfirmed"

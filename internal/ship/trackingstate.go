@@ -15,6 +15,7 @@ type Subject struct {
 type TrackingState struct {
 	Subject
 	Followed bool  // not bought here: the id is a tracker's
+	IsReturn bool  // a return shipment; the caller of Apply sets it for a parcel with a scan that says that it goes back
 	IsErased bool  // its personal data was erased, and must not come back
 	State    State // empty for a followed parcel
 	Progress Progress
@@ -77,7 +78,7 @@ func (j *TrackingState) Apply(known, heard []Scan, t EventContext) (fresh []Scan
 		}
 
 		before := j.Progress.Status
-		j.Progress = Advance(j.Progress, all, j.Pieces)
+		j.Progress = advance(j.Progress, all, j.Pieces, j.IsReturn)
 		if scan.Notified {
 			continue // a table took its status away, and another gives it one again
 		}

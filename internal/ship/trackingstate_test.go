@@ -116,9 +116,14 @@ func expected(j TrackingState, scans []Scan) (status Status, pieces []Status, lo
 			}
 			return a.At.Compare(b.At)
 		})
+		isReturn := func(s Scan) bool { return s.Reason == "return_to_sender" && !j.IsReturn }
 		switch {
-		case slices.ContainsFunc(mine, func(s Scan) bool { return s.Status == Delivered }):
+		case slices.ContainsFunc(mine, func(delivery Scan) bool {
+			return delivery.Status == Delivered && !slices.ContainsFunc(mine, func(s Scan) bool { return isReturn(s) && s.At.Before(delivery.At) })
+		}):
 			pieces = append(pieces, Delivered)
+		case slices.ContainsFunc(mine, isReturn):
+			pieces = append(pieces, Exception)
 		case len(mine) > 0:
 			pieces = append(pieces, mine[len(mine)-1].Status)
 		case j.Followed:
@@ -180,6 +185,7 @@ func TestAnyOrderAndRepetitionTellsTheSameStory(t *testing.T) {
 
 func oneStory(t *rapid.T) {
 	j := newTrackingState(rapid.IntRange(1, 3).Draw(t, "pieces"), rapid.Bool().Draw(t, "followed"))
+	j.IsReturn = rapid.Bool().Draw(t, "return")
 	scans := scansOf(t, j.Pieces)
 	status, pieces, log := expected(j, scans)
 	first := hearAll(t, j, [][]Scan{scans})
@@ -223,6 +229,71 @@ func checkTimeline(t *rapid.T, line, scans []Scan, own int) {
 		if !mapped(newer) && newer.Status != s.Status {
 			t.Fatalf("an unmapped scan is shown as %s above %s", newer.Status, s.Status)
 		}
+	}
+}
+
+// TestAParcelThatWasSentBackIsNotDelivered has a parcel delivered to its sender,
+// in any order of arrival. Each scan keeps its own status in the timeline.
+func TestAParcelThatWasSentBackIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	scan := func(hour int, code string) Scan {
+		s := mapping[code]
+		s.Code = code
+		s.At = toSecond(boughtAt).Add(time.Duration(hour) * time.Hour)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		scans    []Scan
+		isReturn bool
+		status   Status
+		reason   string
+	}{
+		"sent back":                        {[]Scan{scan(1, "OT"), scan(2, "RS")}, false, Exception, "return_to_sender"},
+		"sent back and moving":             {[]Scan{scan(1, "RS"), scan(2, "DP"), scan(3, "X1")}, false, Exception, "return_to_sender"},
+		"delivered to the sender":          {[]Scan{scan(1, "OT"), scan(2, "RS"), scan(3, "DP"), scan(4, "D2")}, false, Exception, "return_to_sender"},
+		"delivered before it was sent":     {[]Scan{scan(1, "D2"), scan(2, "RS"), scan(3, "D1")}, false, Delivered, "left_at_door"},
+		"delivered in the same second":     {[]Scan{scan(1, "RS"), scan(1, "D1")}, false, Delivered, ""},
+		"a return shipment":                {[]Scan{scan(1, "OR"), scan(2, "RS"), scan(3, "D1")}, true, Delivered, ""},
+		"a return shipment under way":      {[]Scan{scan(1, "RS"), scan(2, "DP")}, true, InTransit, ""},
+		"another exception, and delivered": {[]Scan{scan(1, "X2"), scan(2, "D1")}, false, Delivered, ""},
+	} {
+		rapid.Check(t, func(t *rapid.T) {
+			j := newTrackingState(1, false)
+			j.IsReturn = tc.isReturn
+			got := hearAll(t, j, batchesOf(t, tc.scans))
+			progress := got.trackingState.Progress
+			if progress.Status != tc.status || progress.Reason != tc.reason {
+				t.Fatalf("%s: %s (%s), want %s (%s)", name, progress.Status, progress.Reason, tc.status, tc.reason)
+			}
+			for _, entry := range got.timeline {
+				if own, isCarriers := mapping[entry.Code]; isCarriers && (entry.Status != own.Status || entry.Reason != own.Reason) {
+					t.Fatalf("%s: the scan %s is shown as %s (%s)", name, entry.Code, entry.Status, entry.Reason)
+				}
+			}
+		})
+	}
+}
+
+func TestDeliveriesAreThoseToTheRecipient(t *testing.T) {
+	t.Parallel()
+	at := toSecond(boughtAt)
+	scans := []Scan{
+		{Code: "back", At: at.Add(3 * time.Hour), Status: Delivered},
+		{Code: "other", Piece: 1, At: at.Add(3 * time.Hour), Status: Delivered},
+		{Code: "RS", At: at.Add(2 * time.Hour), Status: Exception, Reason: ReasonReturnToSender},
+		{Code: "first", At: at.Add(time.Hour), Status: Delivered},
+	}
+	codesOf := func(isReturn bool) (codes string) {
+		for _, scan := range Deliveries(scans, isReturn) {
+			codes += scan.Code + " "
+		}
+		return codes
+	}
+	if got := codesOf(false); got != "other first " {
+		t.Errorf("deliveries of a shipment: %s", got)
+	}
+	if got := codesOf(true); got != "back other first " {
+		t.Errorf("deliveries of a return: %s", got)
 	}
 }
 

@@ -53,6 +53,14 @@ func (s *Service) applyUpdates(ctx context.Context, tx *store.Store, trackingSta
 		return err
 	}
 
+	err = markReturns(ctx, tx, trackingStates, func(j ship.TrackingState) bool {
+		return slices.ContainsFunc(scans[j.Subject], goesBack) ||
+			slices.ContainsFunc(bySubject[j.Subject].Scans, func(scan store.NewScan) bool { return goesBack(scan.Scan) })
+	})
+	if err != nil {
+		return err
+	}
+
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	changes := make([]store.Change, len(trackingStates))
 	for i, trackingState := range trackingStates {
@@ -60,6 +68,33 @@ func (s *Service) applyUpdates(ctx context.Context, tx *store.Store, trackingSta
 	}
 	return tx.Apply(ctx, changes)
 }
+
+// markReturns marks the return shipments among the parcels that isAsked selects. It
+// matters only for those that go back to their sender, which are few: the
+// others save the reading of their orders.
+func markReturns(ctx context.Context, tx *store.Store, trackingStates []ship.TrackingState, isAsked func(ship.TrackingState) bool) error {
+	var asked []ship.Subject
+	for _, trackingState := range trackingStates {
+		if !trackingState.Followed && isAsked(trackingState) {
+			asked = append(asked, trackingState.Subject)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+
+	orders, err := tx.Orders(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for i := range trackingStates {
+		trackingStates[i].IsReturn = orders[trackingStates[i].Subject].IsReturn
+	}
+	return nil
+}
+
+// goesBack reports whether a scan says that its parcel goes back to its sender.
+func goesBack(scan ship.Scan) bool { return scan.Reason == ship.ReasonReturnToSender }
 
 // groupByShipment merges the updates of each parcel, because each is locked and
 // changed once. The subjects are in the order of their first update.

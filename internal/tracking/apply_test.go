@@ -232,6 +232,41 @@ func checkLog(t *testing.T, entries []webhook.Entry, want map[ship.ShipmentID][]
 	}
 }
 
+// TestAReturnShipmentIsDeliveredToItsSender has two parcels with the same scans: one
+// that is sent back, and a return, for which being sent back is nothing unusual.
+func TestAReturnShipmentIsDeliveredToItsSender(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	outbound := b.buy(t, 1)
+	back := storetest.Shipment(b.tenant, "o")
+	back.Order.IsReturn = true
+	bought := storetest.Bought(back, "1Z"+string(back.ID[4:]))
+	if _, err := b.store.Create(t.Context(), bought); err != nil {
+		t.Fatal(err)
+	}
+
+	at := time.Now().UTC().Truncate(time.Second)
+	for _, scan := range []ship.Scan{
+		{Code: "D", At: at.Add(2 * time.Hour), Status: ship.Delivered},
+		{Code: "RS", At: at.Add(time.Hour), Status: ship.Exception, Reason: "return_to_sender"}, // late
+		{Code: "ZX", At: at.Add(3 * time.Hour), Reason: ship.ReasonUnmapped},
+	} {
+		var updates []tracking.Update
+		for _, id := range []ship.ShipmentID{outbound.ID, back.ID} {
+			updates = append(updates, tracking.Update{Subject: ship.Subject{Tenant: b.tenant, ID: id.Raw()}, Scans: []store.NewScan{{Scan: scan}}})
+		}
+		if err := b.ApplyUpdates(t.Context(), updates); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[ship.ShipmentID]string{outbound.ID: "exception return_to_sender", back.ID: "delivered "} {
+		got, err := b.Track(t.Context(), b.tenant, string(id), "")
+		if err != nil || string(got.Progress.Status)+" "+got.Progress.Reason != want {
+			t.Errorf("%s: %s %s, %v; want %s", id, got.Progress.Status, got.Progress.Reason, err, want)
+		}
+	}
+}
+
 func TestOddTextOfOneParcelKeepsNoOtherOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -257,6 +257,10 @@ func (r *replay) correct(ctx context.Context, parcels []ship.Subject, connection
 			return err
 		}
 
+		if err := markReturns(ctx, tx, trackingStates, func(ship.TrackingState) bool { return true }); err != nil {
+			return err
+		}
+
 		var changes []store.Change
 		delivery := ship.EventContext{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL}
 		for _, trackingState := range trackingStates {

@@ -152,6 +152,7 @@ func (s *Service) advanceDue(ctx context.Context, tx *store.Store, due []ship.Su
 		}
 
 		subject := trackingState.Subject
+		trackingState.IsReturn = orders[subject].IsReturn
 		next, done := sandbox.Next(orders[subject], known[subject], timeAfter(known[subject], now), trackingState.Carrier)
 		if done || trackingState.State != ship.StatePurchased {
 			ended = append(ended, subject)

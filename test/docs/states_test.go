@@ -142,6 +142,14 @@ func TestTheParcelsDiagramIsWhatScansDo(t *testing.T) {
 			})
 		}
 	}
+	for hour := range 5 {
+		carrierScans = append(carrierScans, ship.Scan{
+			Code:   fmt.Sprint("back", hour),
+			At:     start.Add(time.Duration(hour) * time.Hour),
+			Status: ship.Exception,
+			Reason: ship.ReasonReturnToSender,
+		})
+	}
 
 	arrows := map[string]bool{}
 	step := func(before ship.Progress, scans []ship.Scan) ship.Progress {

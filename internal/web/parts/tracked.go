@@ -35,11 +35,12 @@ type Milestone struct {
 
 // Milestones returns the five steps that people wait for.
 func (p TrackedShipment) Milestones() []Milestone {
-	// An exception is shown at the step that the parcel had reached before.
+	// An exception is shown at the step that the parcel had reached before. The
+	// delivery of a parcel that was sent back is not a step towards its recipient.
 	current := p.Progress.Status
 	if current == ship.Exception {
 		for _, scan := range p.Tracked.Scans {
-			if scan.Status != ship.Exception {
+			if scan.Status != ship.Exception && scan.Status != ship.Delivered {
 				current = scan.Status
 				break
 			}

@@ -50,11 +50,8 @@ func trackViewOf(language locale, path string, shipment parts.TrackedShipment, s
 
 	switch {
 	case progress.Status == ship.Delivered && len(shipment.Tracked.Scans) > 0:
-		for _, scan := range shipment.Tracked.Scans {
-			if scan.Status == ship.Delivered {
-				view.Done = language.when(scan).Text
-				break
-			}
+		if deliveries := ship.Deliveries(shipment.Tracked.Scans, shipment.Order.IsReturn); len(deliveries) > 0 {
+			view.Done = language.when(deliveries[0]).Text
 		}
 	case !progress.EstimateAt.IsZero():
 		// An estimate is a day at the destination, stored as if in UTC.
