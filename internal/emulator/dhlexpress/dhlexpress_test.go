@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -77,6 +78,28 @@ func shipment(t *testing.T, reference string) string {
 	}
 	planned := time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04:05 GMT-07:00")
 	return strings.NewReplacer("PLANNED", planned, "REFERENCE", reference).Replace(string(data))
+}
+
+// TestAMemberThatDHLDoesNotKnowIsRefused: DHL's schemas allow no other members, and
+// names are case-sensitive.
+func TestAMemberThatDHLDoesNotKnowIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	right := shipment(t, "R-1")
+	for key, wrong := range map[string]string{
+		"#: extraneous key [note]":                    strings.Replace(right, "{", `{"note":"x",`, 1),
+		"#: extraneous key [ProductCode]":             strings.Replace(right, `"productCode"`, `"ProductCode"`, 1),
+		"shipperDetails/postalAddress: extraneous":    strings.Replace(right, `"postalAddress": {`, `"postalAddress": {"street":"x",`, 1),
+		"#/content/packages/0: extraneous key [mass]": strings.Replace(right, `"weight"`, `"mass":1,"weight"`, 1),
+	} {
+		status, answer, err := b.do("POST", "/shipments", wrong)
+		if text := fmt.Sprint(answer); wrong == right || err != nil || status != 422 || !strings.Contains(text, key) {
+			t.Errorf("%s: %d %s, %v", key, status, text, err)
+		}
+	}
+	if n := len(b.server.Ledger.Entries()); n != 0 {
+		t.Errorf("%d were sold", n)
+	}
 }
 
 // lookUp looks up shipments by a reference.

@@ -55,7 +55,8 @@ func (s standIn) landedCost(w http.ResponseWriter, r *http.Request) {
 	var in landedRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(missing(doc, "#", landedNeeds...), invalidSizes(doc, "#")...)
+		invalid = append(unknownMembers("landed-cost", doc), missing(doc, "#", landedNeeds...)...)
+		invalid = append(invalid, invalidSizes(doc, "#")...)
 	}
 	if invalid == nil && !slices.Contains(in.Accounts, account{"shipper", Account}) {
 		invalid = []string{"The account number is not found or invalid. Please check the account number and retry."}

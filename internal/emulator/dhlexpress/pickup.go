@@ -42,7 +42,8 @@ func (s standIn) bookPickup(w http.ResponseWriter, r *http.Request) {
 	var in pickupRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(missing(doc, "#", pickupNeeds...), invalidSizes(doc, "#")...)
+		invalid = append(unknownMembers("pickups", doc), missing(doc, "#", pickupNeeds...)...)
+		invalid = append(invalid, invalidSizes(doc, "#")...)
 		for _, need := range partyNeeds {
 			invalid = append(invalid, missing(doc, "#", "customerDetails.shipperDetails."+need)...)
 		}

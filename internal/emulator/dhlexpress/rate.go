@@ -105,7 +105,8 @@ func (s standIn) rates(w http.ResponseWriter, r *http.Request) {
 	var in rateRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(missing(doc, "#", ratesNeed...), invalidSizes(doc, "#")...)
+		invalid = append(unknownMembers("rates", doc), missing(doc, "#", ratesNeed...)...)
+		invalid = append(invalid, invalidSizes(doc, "#")...)
 	}
 	if invalid == nil {
 		invalid = in.check(time.Now())

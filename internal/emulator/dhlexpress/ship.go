@@ -134,7 +134,7 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 	doc, invalid := read(r, &in)
 	if invalid == nil {
 		details := in.CustomerDetails
-		invalid = schemaErrors(doc, in.Content.IsCustomsDeclarable)
+		invalid = append(unknownMembers("shipments", doc), schemaErrors(doc, in.Content.IsCustomsDeclarable)...)
 		invalid = append(invalid, details.ShipperDetails.check("#/customerDetails/shipperDetails")...)
 		invalid = append(invalid, details.ReceiverDetails.check("#/customerDetails/receiverDetails")...)
 		invalid = append(invalid, in.checkPoint()...)
