@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Templates of the documents. The one of the label fits a 4 by 6 inch printer.
+// Templates of the documents. fact: label-template. The one of the label fits a 4 by 6 inch printer.
 const (
 	labelTemplate         = "ECOM26_A6_002"
 	invoiceTemplate       = "COMMERCIAL_INVOICE_P_10"

@@ -18,6 +18,7 @@ type service struct {
 	timed      bool   // by a time of day, which DHL guarantees
 }
 
+// fact: product-codes
 var services = []service{
 	{"express_worldwide", "DHL Express Worldwide", "", "U", "D", "P", false},
 	{"express_12", "DHL Express 12:00", "", "T", "T", "Y", true},
@@ -103,7 +104,7 @@ func packagingOf(code string) (dhl string, ok bool) {
 	return packagings[i].dhl, true
 }
 
-// Codes of extra services.
+// Codes of extra services. fact: extra-services, paperless
 const (
 	extraSaturday         = "AA"
 	extraSaturdayDomestic = "AG"
@@ -120,6 +121,8 @@ const (
 var stagings = []string{"PT", "PU", "PV", "PW"}
 
 // incoterms are the terms that the carrier knows and the API lets pass.
+//
+// fact: incoterms
 var incoterms = strings.Fields("EXW FCA CPT CIP DPU DAP DDP FAS FOB CFR CIF")
 
 // A reason says why goods cross a border, by the API's type of contents.

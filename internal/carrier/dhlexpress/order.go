@@ -14,7 +14,7 @@ import (
 const (
 	maxAccount   = 12
 	maxPieces    = 999
-	maxReference = 35
+	maxReference = 35 // fact: max-reference
 )
 
 // draft is an order in DHL's terms: what a quote and a purchase share.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// trackBatch is how many numbers DHL takes in a call.
+	// trackBatch is how many numbers DHL takes in a call. fact: track-batch
 	trackBatch = 200
 	// pieceBatch is how many of the longer numbers of pieces fit into an address
 	// of 8 KB.

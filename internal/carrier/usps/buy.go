@@ -25,7 +25,7 @@ const (
 	beginPNG  = "\x89PNG\r\n\x1a\n"
 )
 
-// labelType is the size of every label: 4 by 6 inches.
+// labelType is the size of every label: 4 by 6 inches. fact: label-size
 const labelType = "4X6LABEL"
 
 // labelJSON asks for the label inside one JSON document; by default USPS
@@ -41,7 +41,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	}
 	request.Order = order
 
-	c, mailClass, err := draftFor(request)
+	c, mailClass, err := d.draftFor(request)
 	if err != nil {
 		return ship.Sale{}, err
 	}
@@ -106,11 +106,12 @@ func uncertainIfKeyUsed(err error) error {
 }
 
 // draftFor checks the order and its service.
-func draftFor(request carrier.BuyOrder) (*draft, service, error) {
+func (d *driver) draftFor(request carrier.BuyOrder) (*draft, service, error) {
 	c, err := newDraft(request.Order, time.Now())
 	if err != nil {
 		return nil, service{}, err
 	}
+	c.media = d.media
 
 	mailClass, ok := serviceBy(func(s service) bool { return s.code == request.Service })
 	if !ok {
@@ -172,7 +173,7 @@ func (c *draft) shipRequest(mailClass service, request carrier.BuyOrder) (labelR
 		parcel.EntryFacilityType = ""
 	}
 
-	// The two label APIs have different words for the same shape.
+	// The two label APIs have different words for the same shape. fact: shapes
 	if c.abroad {
 		parcel.Shape = "RECTANGLE"
 	}

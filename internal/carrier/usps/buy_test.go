@@ -89,6 +89,39 @@ func TestWhatIsSoldAndNotAnsweredIsFound(t *testing.T) {
 	}
 }
 
+// TestMediaMailIsBoughtAsQuoted buys over a connection that ships nothing but media.
+// A connection that does not say so sells none.
+func TestMediaMailIsBoughtAsQuoted(t *testing.T) {
+	s, via := stand(t, nil)
+	media := maps.Clone(credentials)
+	media["media_mail"] = "on"
+	c, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: media, BaseURL: usps.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b := home()
+	rates, err := c.Rates(t.Context(), b.Order)
+	i := slices.IndexFunc(rates, func(r ship.Rate) bool { return r.Service == "media_mail" })
+	if err != nil || i < 0 {
+		t.Fatalf("rates %+v, %v", rates, err)
+	}
+	b.Service, b.Selection = rates[i].Service, rates[i].Selection
+	sale, err := c.Buy(t.Context(), b)
+	if err != nil || sale.Price != rates[i].Price || s.Ledger.Entries()[0].Service != "MEDIA_MAIL" {
+		t.Fatalf("sold %+v, %v; the ledger has %+v", sale, err, s.Ledger.Entries())
+	}
+
+	usual := open(t, via)
+	if _, err := usual.Buy(t.Context(), b); ship.KindOf(err) != ship.Invalid || len(s.Ledger.Entries()) != 1 {
+		t.Errorf("a connection for any goods: %v with %d sales", err, len(s.Ledger.Entries()))
+	}
+	media["media_mail"] = "sometimes"
+	if _, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: media, BaseURL: usps.Spec.TestURL, Via: via}); err == nil {
+		t.Error("any word is taken for the setting")
+	}
+}
+
 func TestALookUpNeverBuys(t *testing.T) {
 	s, via := stand(t, nil)
 	c := open(t, via)

@@ -18,6 +18,7 @@ type service struct {
 	insurance  int   // up to 500 dollars
 	insurance2 int   // above
 	maxGoods   int64 // that the goods may be worth, in cents; 0 for no limit
+	media      bool  // only for books, films, sound recordings and the like
 }
 
 // flat says which flat rate packagings a service takes.
@@ -29,16 +30,20 @@ const (
 	flatAll
 )
 
-// services leave out what needs drop shipping (Parcel Select, Connect) and what
-// only certain contents may use (Media, Library, Bound Printed Matter): the
-// cheapest rate must be one that any parcel may take.
+// services leave out what needs drop shipping (Parcel Select, Connect) and the
+// other classes for certain contents (Library, Bound Printed Matter). Media Mail
+// is quoted only over a connection that says that it ships nothing else: the
+// cheapest rate must be one that any parcel of the connection may take.
+//
+// fact: mail-classes, rate-indicators, extra-services
 var services = []service{
-	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931, 0},
-	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931, 0},
-	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925, 0},
-	{"first_class_package_international", "USPS First-Class Package International", "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", flatNone, 0, 0, 0, 0, 400_00},
-	{"priority_mail_international", "USPS Priority Mail International", "PRIORITY_MAIL_INTERNATIONAL", true, "SP", flatAll, 0, 0, 930, 931, 0},
-	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931, 0},
+	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931, 0, false},
+	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931, 0, false},
+	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925, 0, false},
+	{"media_mail", "USPS Media Mail", "MEDIA_MAIL", false, "SP", flatNone, 0, 0, 0, 0, 0, true}, // fact: service-media-mail
+	{"first_class_package_international", "USPS First-Class Package International", "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", flatNone, 0, 0, 0, 0, 400_00, false},
+	{"priority_mail_international", "USPS Priority Mail International", "PRIORITY_MAIL_INTERNATIONAL", true, "SP", flatAll, 0, 0, 930, 931, 0, false},
+	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931, 0, false},
 }
 
 func specServices() []carrier.Service {
@@ -69,6 +74,7 @@ type packaging struct {
 	long, wide, thick int64
 }
 
+// fact: packaging-types
 var packagings = []packaging{
 	{"flat_rate_envelope", "Flat Rate Envelope", "FLAT_RATE_ENVELOPE", "FE", "E4", flats, 1250, 950, 75},
 	{"legal_flat_rate_envelope", "Legal Flat Rate Envelope", "LEGAL_FLAT_RATE_ENVELOPE", "FA", "E6", flats, 1500, 950, 75},
@@ -78,7 +84,7 @@ var packagings = []packaging{
 	{"large_flat_rate_box", "Large Flat Rate Box", "LG_FLAT_RATE_BOX", "PL", "", machinable, 1225, 1225, 600},
 }
 
-// Processing categories.
+// Processing categories. fact: processing-categories
 const (
 	machinable  = "MACHINABLE"
 	nonstandard = "NONSTANDARD"
@@ -97,6 +103,8 @@ func specPackagings() []carrier.Packaging {
 }
 
 // contents are the declared kinds of contents, as clients write them.
+//
+// fact: customs-contents
 var contents = map[string]string{
 	"":                       "MERCHANDISE",
 	"merchandise":            "MERCHANDISE",

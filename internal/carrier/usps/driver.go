@@ -20,6 +20,7 @@ type driver struct {
 	crid, mid, manifestMID       string
 	account                      string
 	contract                     bool // quote by the account's own agreement
+	media                        bool // it ships nothing but media
 	alertEmail                   string
 	pushSecret                   string   // of new subscriptions
 	pushSecrets                  []string // that verify pushes
@@ -57,6 +58,14 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		d.contract = true
 	default:
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/price_type", Code: "invalid", Detail: "must be commercial or contract, or empty for commercial"}})
+	}
+
+	switch credentials["media_mail"] {
+	case "", "off":
+	case "on":
+		d.media = true
+	default:
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/media_mail", Code: "invalid", Detail: "must be on or off, or empty for off"}})
 	}
 
 	for name, mid := range map[string]string{"mid": d.mid, "manifest_mid": d.manifestMID} {

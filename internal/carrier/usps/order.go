@@ -19,6 +19,7 @@ type draft struct {
 	from, to carrierkit.FittedAddress
 	abroad   bool
 	quote    bool       // only what a quote needs is required
+	media    bool       // the connection ships nothing but media
 	box      *packaging // nil for the client's own
 
 	pounds            float64
@@ -33,7 +34,7 @@ type draft struct {
 	warnings []string
 }
 
-// The most that USPS carries.
+// The most that USPS carries. fact: max-weight, max-size
 const (
 	maxPounds     = 70
 	maxInches     = 130 // length and girth
@@ -234,6 +235,12 @@ func (c *draft) checkService(mailClass service) error {
 	switch {
 	case mailClass.abroad != c.abroad:
 		return field("/service", "invalid", mailClass.name+" is not available from this origin to this destination")
+	case mailClass.media && !c.media:
+		return field("/service", "invalid", "USPS Media Mail is only for books, films, sound recordings and the like: set media_mail of the carrier account to \"on\" if it ships nothing else")
+	case mailClass.media && c.order.IsReturn:
+		return field("/service", "invalid", "USPS sells no return labels for Media Mail")
+	case mailClass.media && c.long+c.girth() > maxInchesEach:
+		return field("/parcel/dimensions", "invalid", fmt.Sprintf("must have a length and girth of at most %d inches together for USPS Media Mail", maxInchesEach))
 	case c.box != nil && (mailClass.flat == flatNone || mailClass.flat == flatEnvelopes && c.box.express == ""):
 		return field("/parcel/packaging", "invalid", mailClass.name+" does not allow this packaging")
 	case c.order.Options.LithiumBatteries.Packed == "alone" && mailClass.code != "ground_advantage":

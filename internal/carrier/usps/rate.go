@@ -20,6 +20,7 @@ func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, erro
 	if err != nil {
 		return nil, err
 	}
+	c.media = d.media
 
 	var answer optionsAnswer
 	err = d.call(ctx, carrierkit.Call{
@@ -162,7 +163,7 @@ func (c *draft) rank(mailClass service, option rateOption) int {
 	offered := option.Rates[0]
 	wanted := c.indicators(mailClass)
 	rank := 4 * slices.Index(wanted, offered.RateIndicator)
-	if offered.RateIndicator == cubicBox && !c.abroad && wanted[0] == mailClass.single && c.box == nil {
+	if offered.RateIndicator == cubicBox && !c.abroad && !mailClass.media && wanted[0] == mailClass.single && c.box == nil {
 		rank = 0 // as good as the usual one: the cheaper is taken
 	}
 	if rank < 0 {

@@ -74,6 +74,47 @@ func TestTheOfferIsChosenThatThePurchaseIsChargedBy(t *testing.T) {
 	}
 }
 
+// TestMediaMailIsOfferedOnlyWhereNothingElseIsShipped: it is the cheapest class, and
+// most parcels may not use it.
+func TestMediaMailIsOfferedOnlyWhereNothingElseIsShipped(t *testing.T) {
+	var answer optionsAnswer
+	if err := json.Unmarshal([]byte(offers(offer("MEDIA_MAIL", "SP", machinable, "NONE", "4.47", ""), offer("USPS_GROUND_ADVANTAGE", "SP", machinable, "NONE", "5.00", ""))), &answer); err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(media bool, change func(*ship.Order)) string {
+		o := order()
+		change(&o)
+		c, err := newDraft(o, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.media = media
+		var got []string
+		for _, rate := range ratesOf(c, answer) {
+			got = append(got, rate.Service+" "+rate.Price.Amount()+" "+rate.Selection)
+		}
+		return strings.Join(got, ", ")
+	}
+
+	same := func(*ship.Order) {}
+	insured := func(o *ship.Order) { o.Options.InsuredValue = ship.Money{Minor: 5000, Currency: "USD"} }
+	long := func(o *ship.Order) {
+		o.Parcels[0].Dimensions = &ship.Dimensions{Length: 50, Width: 15, Height: 15, Unit: ship.Inch}
+	}
+	for name, tc := range map[string]struct {
+		got, want string
+	}{
+		"any contents":  {quoted(false, same), "ground_advantage 5.00 SP"},
+		"media":         {quoted(true, same), "ground_advantage 5.00 SP, media_mail 4.47 SP"},
+		"insured media": {quoted(true, insured), ""}, // neither offer has insurance
+		"long media":    {quoted(true, long), "ground_advantage 5.00 SP"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: %q, want %q", name, tc.got, tc.want)
+		}
+	}
+}
+
 func TestThePromiseIsADay(t *testing.T) {
 	for _, tc := range []struct {
 		commitment string

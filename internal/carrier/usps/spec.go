@@ -27,6 +27,7 @@ var Spec = carrier.Spec{
 		{Name: "manifest_mid", Title: "Manifest mailer ID", Help: "The MID that manifests are filed under, if it differs from the mailer ID; USPS tells you when it enrolls you in USPS Ship."},
 		{Name: "account_number", Title: "Payment account (EPS)", Required: true, Help: "Business Customer Gateway, Enterprise Payment System: the number of the account that pays for postage."},
 		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
+		{Name: "media_mail", Title: "Media Mail", Help: "\"on\" to offer Media Mail, if this account ships nothing but books, films, sound recordings and other media that USPS admits; empty or \"off\" otherwise. USPS may open such parcels to check. A shop with other goods connects the account a second time for its media."},
 		{Name: "alert_email", Title: "Alert e-mail", Help: "The address that USPS notifies when it cannot deliver tracking updates to this service, or is about to end the subscription. Optional."},
 	},
 	Services:        specServices(),
@@ -35,7 +36,7 @@ var Spec = carrier.Spec{
 	Formats:         []string{formatPDF, formatPNG},
 	Address:         addressLimits,
 	AddressCoverage: addressCoverage,
-	Quota:           carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
+	Quota:           carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // fact: quota. USPS counts by the hour; the burst is how many of them may be made at once
 	TrackBatch:      trackBatch,
 	VisibilityDelay: time.Minute,
 
@@ -50,6 +51,7 @@ var Spec = carrier.Spec{
 		CheckAddress: 8 * time.Second,
 	},
 	Limits: []string{
+		"A new USPS app may make 60 calls an hour, for everything: each quote, label, void, address check and tracking call counts, so a shop with some dozen labels an hour has to wait. Ask USPS for a higher quota before you ship (developers.usps.com, Support), then set it in CARRIER_QUOTAS.",
 		"Orders with several parcels are rejected, because USPS sells a separate label for each parcel. Create one shipment per parcel.",
 		"A purchase whose response was lost is looked up by its idempotency key with a reprint, which also returns the label. USPS reprints a label at most three times, until its mailing date, and not after it was cancelled; after that the shipment needs review.",
 		"A label that is voided after its manifest was sent (00:30 Central after the mailing date) is not cancelled: USPS opens a refund request, and the refund stays pending.",
@@ -66,10 +68,11 @@ var Spec = carrier.Spec{
 		"A SCAN form whose response was lost is found out by asking for it again: USPS names the form that has the labels, but does not send it again. A label on a form cannot be cancelled any more; once its data went out, USPS opens a refund request.",
 		"Service points are post offices and parcel lockers near a ZIP code in the United States and its territories, in turn: USPS does not say how far a locker is. A search takes two of the calls that the account has in an hour. Labels to a post office or a locker are not supported.",
 		"A proof of delivery is not available: USPS sends it by e-mail only.",
-		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",
 		"USPS shows only parcels of the connection's own mailer ID.",
 		"Cubic prices of Ground Advantage and Priority Mail are used for boxes where USPS offers them; the label is then bought with the rate indicator of the quote. Cubic prices for soft packs are not used.",
+		"Media Mail is offered only by connections with media_mail set to on, because USPS admits only certain contents. It is domestic, up to 108 inches of length and girth, and is sold without signature and insurance; there are no return labels for it.",
+		"A parcel that came back to its sender ends as an exception with the reason return_to_sender. Events that only say why a parcel cannot be delivered, such as \"No Such Number\" or \"Unclaimed\", are not a return yet: USPS reports the return itself.",
 		"First-Class Package International takes goods worth at most 400 dollars.",
 		"The order number and the reference are printed on labels without a customs form. A label with a customs form has two references, which USPS stores but does not print: Waybill's and the order number.",
 		"A customs form has room for one tax identifier of the sender and one of the recipient; others are left out, with a warning.",

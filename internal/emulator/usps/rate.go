@@ -3,6 +3,7 @@ package usps
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -43,6 +44,7 @@ var (
 		{"USPS_GROUND_ADVANTAGE", false, "SP", "001", 455, 38, 52, 4, signatures, nil},
 		{"PRIORITY_MAIL", false, "SP", "055", 845, 60, 62, 2, signatures, boxes},
 		{"PRIORITY_MAIL_EXPRESS", false, "PA", "701", 2985, 310, 180, 1, map[int]int64{920: 0, 922: 965, 925: 305, 981: 0}, envelopes},
+		{"MEDIA_MAIL", false, "SP", "012", 447, 0, 79, 6, map[int]int64{920: 0, 930: 270, 931: 1245}, nil},
 		{"FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", "LZ", 1520, 160, 410, 0, nil, nil},
 		{"PRIORITY_MAIL_INTERNATIONAL", true, "SP", "CZ", 3180, 640, 290, 0, map[int]int64{930: 415, 931: 1390}, boxes},
 		{"PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", "EZ", 4760, 820, 340, 0, map[int]int64{930: 415, 931: 1390}, envelopes},
@@ -79,11 +81,24 @@ func zoneOf(from, to string) int64 {
 	return min(max(apart, -apart), 8) + 1
 }
 
+// isMedia reports whether the class is for certain contents only.
+func (c mailClass) isMedia() bool { return c.name == "MEDIA_MAIL" }
+
+// takes reports whether the class carries a parcel of this size: Media Mail has a
+// lower limit than the others.
+func (c mailClass) takes(parcel load) bool {
+	return !c.isMedia() || parcel.length+2*(parcel.width+parcel.height) <= 108
+}
+
 // postage returns the price of a class in the client's own box, by the greater
 // of weight and volume.
 func (c mailClass) postage(parcel load) (cents int64, indicator string) {
 	pounds := parcel.pounds
 	indicator = c.indicator
+	if c.isMedia() {
+		// By weight alone, the same to every zone.
+		return c.base + c.pound*(int64(math.Ceil(pounds))-1), indicator
+	}
 	if volume := parcel.length * parcel.width * parcel.height; !c.abroad && volume > 1728 {
 		pounds = max(pounds, volume/166)
 		indicator = "DR"
@@ -103,7 +118,7 @@ func (c mailClass) postage(parcel load) (cents int64, indicator string) {
 // cubic reports whether the parcel may be priced by its volume: it is domestic,
 // small and not heavy.
 func (c mailClass) cubic(parcel load) bool {
-	return !c.abroad && c.indicator == "SP" && parcel.pounds <= 20 && parcel.length <= 18 && parcel.length*parcel.width*parcel.height <= 864
+	return !c.abroad && !c.isMedia() && c.indicator == "SP" && parcel.pounds <= 20 && parcel.length <= 18 && parcel.length*parcel.width*parcel.height <= 864
 }
 
 // cubicPostage returns the price by volume, in tiers of a tenth of a cubic
@@ -260,7 +275,7 @@ func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
 
 	var list []any
 	for _, class := range classes {
-		if class.abroad != abroad {
+		if class.abroad != abroad || !class.takes(parcel) || class.isMedia() && asked.MailClass == allReturns {
 			continue
 		}
 		if asked.MailClass == allReturns {

@@ -93,9 +93,24 @@ var (
 	military = []string{"AA", "AE", "AP"}
 	vague    = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
 
+	// Words of USPS's published files. A member that they do not list is ignored
+	// inside an object and refused at the top of a request, as the files say
+	// (additionalProperties); see read.
+	processing = []string{"LETTERS", "FLATS", "MACHINABLE", "IRREGULAR", "NON_MACHINABLE", "NONSTANDARD"}
+	contents   = strings.Fields("HAZMAT CREMATED_REMAINS BEES DAY_OLD_POULTRY ADULT_BIRDS OTHER_LIVES PERISHABLE PHARMACEUTICALS MEDICAL_SUPPLIES FRUITS VEGETABLES LIVE_PLANTS")
+	declared   = strings.Fields("MERCHANDISE GIFT DOCUMENT COMMERCIAL_SAMPLE RETURNED_GOODS OTHER HUMANITARIAN_DONATIONS DANGEROUS_GOODS CREMATED_REMAINS NON_NEGOTIABLE_DOCUMENT MEDICAL_SUPPLIES PHARMACEUTICALS")
+
 	imagesAtHome  = []string{"", "PDF", "PNG"}
 	imagesCustoms = []string{"", "PDF"}
 )
+
+// shapes are the words of a box: the two label APIs have different ones.
+func shapes(abroad bool) []string {
+	if abroad {
+		return []string{"RECTANGLE"}
+	}
+	return []string{"RECTANGULAR", "NON_RECTANGULAR"}
+}
 
 // check checks a request as the carrier does; the zero problem accepts it.
 func (in labelRequest) check(api labelAPI, now time.Time) problem {
@@ -207,6 +222,14 @@ func (d packageDescription) check(abroad bool, now time.Time) problem {
 		return problem{"160294", "packageDescription.length", "length, width, and height must either be all zero or greater than zero"}
 	case d.Length+2*(d.Width+d.Height) > 130:
 		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
+	case class.isMedia() && d.Length+2*(d.Width+d.Height) > 108:
+		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
+	case !slices.Contains(processing, d.ProcessingCategory):
+		return problem{"", "packageDescription.processingCategory", "OASValidation: processingCategory is not valid"}
+	case d.PackageOptions.ContentType != "" && !slices.Contains(contents, d.PackageOptions.ContentType):
+		return problem{"", "packageOptions.contentType", "OASValidation: contentType is not valid"}
+	case d.Shape != "" && !slices.Contains(shapes(abroad), d.Shape):
+		return problem{"", "packageDescription.shape", "OASValidation: shape is not valid"}
 	case err != nil || day.Before(earliest) || day.After(latest):
 		return problem{"160001", "packageDescription.mailingDate", "cannot be in the past or more than " + strconv.Itoa(days) + " days in the future"}
 	case d.RateIndicator != "" && !d.pricedBy(class):
@@ -304,6 +327,8 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 		return problem{"160023", "firm", "firm is required in From Address for labels with customs form."}
 	case len(in.PackageDescription.CustomerReference) > 2:
 		return problem{"160315", "packageDescription.customerReference", "customer reference #3 cannot be used with a customs form"}
+	case form.ContentType != "" && !slices.Contains(declared, form.ContentType):
+		return problem{"", "customsForm.customsContentType", "OASValidation: customsContentType is not valid"}
 	case form.ContentType == "" || len(form.Contents) == 0 || len(form.Contents) > 30 || abroad && form.AESITN == "":
 		return problem{"", "customsForm", "OASValidation: customsContentType, contents and AESITN are required"}
 	}

@@ -189,6 +189,9 @@ func read(r *http.Request, into any, members ...string) (raw []byte, p problem) 
 	if err != nil {
 		return nil, problem{"", "body", "OASValidation: " + err.Error()}
 	}
+	if member := emulator.MiscasedMember(raw, into); member != "" {
+		return nil, problem{"", member, "OASValidation: " + member + " is not a member; names are case-sensitive"}
+	}
 
 	var top map[string]json.RawMessage
 	if len(members) == 0 || json.Unmarshal(raw, &top) != nil {

@@ -325,3 +325,24 @@ func TestParcelsTravel(t *testing.T) {
 		t.Errorf("%d %v", status, many)
 	}
 }
+
+// TestWordsAndNamesOfARequestAreUSPSs: a name in the wrong letter case and a word
+// that USPS does not list are refused, and nothing is sold.
+func TestWordsAndNamesOfARequestAreUSPSs(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t, "")
+	right := request(nil)
+	for name, wrong := range map[string]string{
+		"letter case of a name": strings.Replace(right, `"ZIPCode"`, `"zipCode"`, 1),
+		"unknown member":        strings.Replace(right, `"imageInfo"`, `"note":"x","imageInfo"`, 1),
+		"processing category":   strings.Replace(right, `"MACHINABLE"`, `"machinable"`, 1),
+		"mail class":            strings.Replace(right, `"PRIORITY_MAIL"`, `"PRIORITY"`, 1),
+	} {
+		if status, body := c.do("POST", "/labels/v3/label", name, wrong, nil); wrong == right || status != 400 || !strings.Contains(body, "OASValidation") {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("%d labels were sold", n)
+	}
+}
