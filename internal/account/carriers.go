@@ -46,7 +46,8 @@ type carrierList struct{ carriers []*carrier.Carrier }
 type openedKey struct {
 	id       ship.ConnectionID
 	version  int
-	revision int // of the plug-in
+	revision int       // of the plug-in
+	checked  time.Time // a check lets refused credentials be sent again, in every process
 }
 
 const (
@@ -179,7 +180,7 @@ func (s *Service) open(ctx context.Context, row store.Connection) (*carrier.Carr
 
 	// An unknown carrier is an error of openWith.
 	spec, _ := s.spec(row.Carrier)
-	return s.opened.Get(ctx, openedKey{row.ID, row.Version, spec.Revision}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
+	return s.opened.Get(ctx, openedKey{row.ID, row.Version, spec.Revision, row.CheckedAt.UTC()}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
 }
 
 // openWith opens a carrier with credentials in clear.
@@ -208,7 +209,7 @@ func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, cre
 
 func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, opening carrier.Opening, id ship.ConnectionID) (*carrier.Carrier, error) {
 	if s.via != nil {
-		opening.Via = s.via(spec, string(id))
+		opening.Via = s.viaOf(spec, t, id)
 	}
 
 	opened, err := carrier.Open(spec, opening)
@@ -257,6 +258,18 @@ func isLocal(address string) bool {
 
 func notLocal(spec carrier.Spec) error {
 	return ship.Errorf(ship.Unavailable, "LOOKUP_SCALE is for emulated carriers, and %s is not on this machine; remove the setting", spec.Title)
+}
+
+// viaOf returns the way of a connection to its carrier. The connections of an
+// account share what it may have of the requests for tokens.
+func (s *Service) viaOf(spec carrier.Spec, t ship.Tenant, id ship.ConnectionID) carrier.Doer {
+	via := s.via(spec, string(id))
+	if shared, ok := via.(interface {
+		OfAccount(account string) carrier.Doer
+	}); ok {
+		return shared.OfAccount(string(t.Account))
+	}
+	return via
 }
 
 // spec returns the description of the carrier; ship.Invalid if there is none.

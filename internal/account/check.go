@@ -66,7 +66,12 @@ func (s *Service) CheckConnection(ctx context.Context, t ship.Tenant, id ship.Co
 	if err != nil {
 		return list, err
 	}
-	return list, s.store.SetChecked(ctx, t, id, time.Now(), result)
+	err = s.store.SetChecked(ctx, t, id, time.Now(), result)
+
+	// The connection is opened anew, so credentials that were refused before
+	// are tried again. Other processes follow when they read the list.
+	s.lists.Invalidate(t)
+	return list, err
 }
 
 // checkup is one check under way.
@@ -98,7 +103,7 @@ func (c *checkup) run(ctx context.Context) []Finding {
 		return c.list
 	}
 
-	first := &firstAnswer{via: c.via(c.spec, string(c.row.ID))}
+	first := &firstAnswer{via: c.viaOf(c.spec, c.row.Tenant, c.row.ID)}
 	opened, err := carrier.Open(c.spec, carrier.Opening{
 		Credentials: c.credentials,
 		BaseURL:     c.base,

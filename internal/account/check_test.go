@@ -50,6 +50,32 @@ func TestAHealthyConnectionPassesTheCheck(t *testing.T) {
 	}
 }
 
+func TestACheckOpensTheConnectionAnew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.connect(t, false, "Main").ID
+	opened := func() *carrier.Carrier {
+		c, err := b.Carrier(t.Context(), b.tenant(false), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+
+	before := opened()
+	if opened() != before {
+		t.Error("the connection is opened for each use; a token that was refused would be requested again")
+	}
+	b.check(t, false, id)
+	after := opened()
+	if after == before {
+		t.Error("after a check the connection still knows that its credentials were refused")
+	}
+	if opened() != after {
+		t.Error("after a check the connection is opened for each use")
+	}
+}
+
 func TestACheckSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -110,6 +110,8 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 	opened := carriers{
 		specs: specs,
 		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+			UserAgent: userAgent(),
+
 			Wrap: carrierkit.Recorder,
 			Dial: plugins.Dial,
 		}),

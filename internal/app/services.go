@@ -157,6 +157,8 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		plugins: pluginSpecs(cfg, plugins),
 		observe: observeCalls(calls, records),
 		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+			UserAgent: userAgent(),
+
 			Wrap:  carrierkit.Recorder,
 			Dial:  plugins.Dial,
 			Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
@@ -334,7 +336,7 @@ func newSender(cfg config.Config, log *slog.Logger) *webhook.Sender {
 		Loopback: cfg.WebhookLoopback,
 		Deny:     ownAddresses(cfg),
 	}
-	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: "Waybill/" + Version(), Log: log})
+	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: userAgent(), Log: log})
 }
 
 // ownAddresses returns the addresses of the service itself, which nothing that

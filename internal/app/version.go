@@ -27,3 +27,7 @@ func Version() string {
 	}
 	return "unknown"
 }
+
+// userAgent is how the program names itself to carriers and receivers of
+// webhooks.
+func userAgent() string { return "Waybill/" + Version() }

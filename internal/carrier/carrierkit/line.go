@@ -3,6 +3,7 @@ package carrierkit
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type line struct {
 	pace    *pacer
 
 	mu         sync.Mutex
+	account    string // that the connection belongs to
 	operations map[carrier.Operation]*operationState
 	probing    bool      // Probe is running
 	probeAt    time.Time // no further probe before this
@@ -40,10 +42,20 @@ type permit struct {
 	sentAt time.Time
 }
 
+// OfAccount says which account the connection belongs to; without it, each
+// connection is taken for an account. The connections of an account share what
+// it may have of the requests for tokens.
+func (l *line) OfAccount(account string) carrier.Doer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account = account
+	return l
+}
+
 // Do sends the request once, when it is its turn, or returns why it did not.
 func (l *line) Do(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
-	granted, err := l.enter(ctx, carrier.OperationOf(ctx))
+	granted, err := l.enterAs(ctx, request.URL.Host)
 	if err != nil {
 		if request.Body != nil {
 			_ = request.Body.Close()
@@ -59,6 +71,7 @@ func (l *line) Do(request *http.Request) (*http.Response, error) {
 		request = once(request)
 	}
 
+	l.setUserAgent(request)
 	response, err := via.RoundTrip(request)
 	if err != nil {
 		l.leave(granted, l.traffic.outcomeOf(ctx, err, granted.waited, time.Since(granted.sentAt)))
@@ -78,6 +91,37 @@ func (l *line) Do(request *http.Request) (*http.Response, error) {
 		}
 	}}
 	return response, nil
+}
+
+// enterAs waits until the request may be sent. A request for a token first
+// waits for its turn among all that go to the host.
+func (l *line) enterAs(ctx context.Context, host string) (*permit, error) {
+	ticket := tokenTicketOf(ctx)
+	if ticket == nil {
+		return l.enter(ctx, carrier.OperationOf(ctx))
+	}
+
+	l.mu.Lock()
+	account := l.account
+	l.mu.Unlock()
+	if err := ticket.pass(ctx, l.traffic.tokens.of(host), account); err != nil {
+		return nil, err
+	}
+	granted, err := l.enter(ctx, carrier.OperationOf(ctx))
+	if err == nil {
+		ticket.leave()
+	}
+	return granted, err
+}
+
+// setUserAgent names the program. What a driver adds after its own product name
+// is kept: some carriers ask for more.
+func (l *line) setUserAgent(request *http.Request) {
+	name := l.traffic.o.UserAgent
+	if _, added, ok := strings.Cut(request.Header.Get("User-Agent"), " "); ok {
+		name += " " + added
+	}
+	request.Header.Set("User-Agent", name)
 }
 
 // enter waits for the quota and then for a slot.

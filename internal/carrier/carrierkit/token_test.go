@@ -91,7 +91,7 @@ func TestTokenOutlivesTheCallerThatFetchedIt(t *testing.T) {
 	})
 }
 
-func TestTokenFetchThatFailsIsTriedAnewByTheNextCaller(t *testing.T) {
+func TestTokenFetchThatFailsIsTriedAnewAfterAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := counter{err: ship.Errorf(ship.Uncertain, "lost")}
 		token := carrierkit.NewToken()
@@ -99,6 +99,10 @@ func TestTokenFetchThatFailsIsTriedAnewByTheNextCaller(t *testing.T) {
 			t.Errorf("err = %v, want unavailable: the call itself was not sent", err)
 		}
 		c.err = nil
+		if _, err := token.Get(t.Context(), c.fetch); ship.KindOf(err) != ship.Unavailable || retryAfter(err) != 5*time.Second || c.fetches != 1 {
+			t.Errorf("at once: %d fetches, %v; want one, and to retry after 5s", c.fetches, err)
+		}
+		time.Sleep(5 * time.Second)
 		if got, err := token.Get(t.Context(), c.fetch); got != "2" || err != nil {
 			t.Errorf("Get = %q, %v", got, err)
 		}

@@ -44,6 +44,16 @@ type TrafficOptions struct {
 
 	Breaker BreakerOptions
 
+	// Requests for tokens: how many a second go to one host (a negative number
+	// does not limit them), which share of them one account may have while others
+	// wait, and how long one may wait for its turn.
+	TokenRate     int
+	TokenShare    float64
+	TokenPatience time.Duration
+
+	// UserAgent is how the program names itself to carriers: "Waybill/1.2.3".
+	UserAgent string
+
 	// Dial returns what connects to a carrier; nil, or a nil function, connects to
 	// any address. It is for carriers whose address a person chose.
 	Dial func(carrier string) DialContext
@@ -92,6 +102,11 @@ func DefaultTrafficOptions() TrafficOptions {
 			LastWait:  time.Minute,
 			Patience:  5 * time.Second,
 		},
+
+		TokenRate:     2,
+		TokenShare:    0.25,
+		TokenPatience: time.Minute,
+		UserAgent:     "Waybill",
 	}
 }
 
@@ -110,6 +125,11 @@ func (o TrafficOptions) withDefaults() TrafficOptions {
 	o.Breaker.LastWait = cmp.Or(o.Breaker.LastWait, defaults.Breaker.LastWait)
 	o.Breaker.Patience = cmp.Or(o.Breaker.Patience, defaults.Breaker.Patience)
 
+	o.TokenRate = cmp.Or(o.TokenRate, defaults.TokenRate)
+	o.TokenShare = cmp.Or(o.TokenShare, defaults.TokenShare)
+	o.TokenPatience = cmp.Or(o.TokenPatience, defaults.TokenPatience)
+	o.UserAgent = cmp.Or(o.UserAgent, defaults.UserAgent)
+
 	o.IdleConns = cmp.Or(o.IdleConns, defaults.IdleConns)
 	o.Labels = cmp.Or(o.Labels, defaults.Labels)
 	o.Rates = cmp.Or(o.Rates, defaults.Rates)
@@ -127,7 +147,8 @@ func (o TrafficOptions) withDefaults() TrafficOptions {
 // carrier that hangs, refuses or limits is kept from harming the others, and a
 // call that it lets pass is sent at most once. It is safe for concurrent use.
 type Traffic struct {
-	o TrafficOptions
+	o      TrafficOptions
+	tokens *tokenGates
 
 	mu       sync.Mutex
 	carriers map[string]*pool
@@ -155,8 +176,10 @@ func (p *pool) bulkheadOf(op carrier.Operation) *bulkhead {
 
 // NewTraffic returns the traffic of a process.
 func NewTraffic(options TrafficOptions) *Traffic {
+	options = options.withDefaults()
 	return &Traffic{
-		o:        options.withDefaults(),
+		o:        options,
+		tokens:   newTokenGates(options),
 		carriers: map[string]*pool{},
 		lines:    map[lineKey]*line{},
 	}
@@ -193,6 +216,7 @@ func (t *Traffic) Doer(spec carrier.Spec, connection string) carrier.Doer {
 		traffic:    t,
 		pool:       shared,
 		key:        key,
+		account:    connection,
 		pace:       newPacer(spec.Quota, t.o, time.Now()),
 		operations: map[carrier.Operation]*operationState{},
 	}

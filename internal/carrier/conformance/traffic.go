@@ -25,6 +25,7 @@ func Patient() carrierkit.TrafficOptions {
 	options.Breaker.Timeouts = 1 << 30
 	options.LongestHold = time.Nanosecond
 	options.UnsaidHold = time.Nanosecond
+	options.TokenRate = -1
 	return options
 }
 

@@ -46,7 +46,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		pushSecrets:  opening.PushSecrets(),
 		via:          opening.Via,
 		access:       carrierkit.NewToken(),
-		payment:      carrierkit.NewToken(),
+		payment:      carrierkit.NewDerivedToken(),
 	}
 	if d.manifestMID == "" {
 		d.manifestMID = d.mid
