@@ -121,6 +121,7 @@ var byteColumns = map[string]string{
 	"pushes.body":                    "as the carrier sent it, without the secret",
 	"documents.data":                 "a document of the carrier",
 	"idempotency_keys.fingerprint":   "a hash",
+	"manifests.fingerprint":          "a hash",
 	"instance.signing_key":           "the installation's own key",
 	"cell_state.owned_shards":        "a bit for each shard",
 	"invitations.token_hash":         "a hash",

@@ -86,6 +86,7 @@ func newBatches(b *bench, c Config) *batch.Service {
 				AddressValidation: shipping.AddressValidation(r.AddressValidation),
 				IdempotencyKey:    r.Key,
 				Fingerprint:       r.Fingerprint,
+				FormerName:        r.FormerName,
 			})
 			if b.lose != nil && b.lose() {
 				return ship.Shipment{}, errors.New("the process died")

@@ -106,9 +106,8 @@ func tooManyLines() error {
 }
 
 // unnamedBatch is the idempotency key of a live batch whose client gave none.
-// No client's key begins with this character.
 func unnamedBatch(key ship.KeyID, fingerprint [32]byte) string {
-	return "\x01batch" + string(key) + hex.EncodeToString(fingerprint[:])
+	return ship.ServiceKey(ship.KeyOfUnnamedBatch, string(key)+hex.EncodeToString(fingerprint[:]))
 }
 
 // batchLines translates the lines of a batch, one at a time.

@@ -219,7 +219,7 @@ func (s *server) closeManifest(ctx context.Context, in *closeManifestRequest) (r
 		Account:  ex.Principal.Account,
 		Seller:   handover.Seller{Connection: ship.ConnectionID(in.Body.ConnectionID), Carrier: in.Body.Carrier},
 		ShipDate: ship.Date(in.Body.ShipDate),
-		Key:      ex.Idempotency,
+		Name:     ship.KeyName{Key: ex.Idempotency, Fingerprint: fingerprintOf(ex)},
 	}
 	input.Address = in.Body.Address.address()
 	input.Location = in.Body.Address.location()

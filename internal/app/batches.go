@@ -76,6 +76,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 				AddressValidation: shipping.AddressValidation(request.AddressValidation),
 				IdempotencyKey:    request.Key,
 				Fingerprint:       request.Fingerprint,
+				FormerName:        request.FormerName,
 				AcceptDuplicate:   request.AcceptDuplicate,
 			})
 			return bought.Shipment, err

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -43,7 +42,7 @@ func newBulk(cfg config.Config, st *store.Store, accounts *account.Service, buyi
 					Person:         request.Person,
 					Limits:         ship.SpendingLimits{Daily: limit},
 					IdempotencyKey: request.Key,
-					Fingerprint:    sha256.Sum256([]byte(request.Key)),
+					Fingerprint:    ship.KeyFingerprint(request.Key),
 				},
 				Shipment: request.Shipment,
 			})
@@ -57,7 +56,7 @@ func newBulk(cfg config.Config, st *store.Store, accounts *account.Service, buyi
 				Seller:    handover.Seller{Connection: request.Connection, Carrier: request.Carrier},
 				Shipments: request.Shipments,
 				Address:   request.Address,
-				Key:       request.Key,
+				Name:      ship.NameOf(request.Key),
 			})
 			return closed.Manifest, err
 		},

@@ -53,6 +53,7 @@ type Request struct {
 	Service     string        // likewise
 	Limit       ship.Money    // the most that it may cost
 	Key         string        // idempotency key of the purchase
+	FormerName  ship.KeyName  // of the same purchase in the release before this one; empty for none
 	Buyer       ship.PersonID // who buys; their daily limit applies
 	APIKey      ship.KeyID    // that buys instead of a person
 	Fingerprint [32]byte

@@ -26,6 +26,7 @@ import (
 type bench struct {
 	*testing.T
 	*batch.Service
+	url      string // of the database
 	store    *store.Store
 	quoting  *quoting.Service
 	shipping *shipping.Service
@@ -39,7 +40,11 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{T: t, store: storetest.Open(t)}
+	b := &bench{T: t, url: storetest.URL(t)}
+	var err error
+	b.store, err = store.Open(context.Background(), store.Options{URL: b.url, Connections: 8})
+	b.must(err)
+	t.Cleanup(b.store.Close)
 	var carriers []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
 		c, err := carrier.Open(spec, carrier.Opening{})
@@ -109,7 +114,7 @@ func (b *bench) begin() {
 			}
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
 				Tenant: r.Tenant, Account: r.Account, Key: r.APIKey, Limits: limits, Order: r.Order, OneParcel: r.OneParcel, Carrier: r.Carrier, Service: r.Service,
-				MaxAmount: r.Limit, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
+				MaxAmount: r.Limit, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, FormerName: r.FormerName, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {
 				return ship.Shipment{}, errors.New("the line is cut")

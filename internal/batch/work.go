@@ -3,9 +3,8 @@ package batch
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -183,17 +182,18 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 // buyRow buys the line. It returns an error only if the outcome is not known:
 // then the line stays, and the same purchase is requested again.
 func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *store.BatchRow) error {
-	key := fmt.Sprintf("batch-%s-%d-%d", batch.ID, row.Number, row.Revision)
+	name, former := lineNames(batch, *row)
 	request, problems := reader.purchase(batch, *row)
 	if len(problems) > 0 {
-		return s.failRow(ctx, batch, key, row, problems)
+		return s.failRow(ctx, batch, row, problems)
 	}
 
 	// The key alone identifies the purchase: the line changes only with its
 	// revision, and what the account adds to it must not make it another
 	// purchase. So the fingerprint is that of the key.
-	request.Key = key
-	request.Fingerprint = sha256.Sum256([]byte(key))
+	request.Key = name.Key
+	request.Fingerprint = name.Fingerprint
+	request.FormerName = former
 	request.Buyer = batch.BoughtBy
 	request.APIKey = batch.APIKey
 	request.AcceptDuplicate = acceptedDuplicate(row.Problems)
@@ -213,9 +213,23 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 		return err
 
 	default:
-		return s.failRow(ctx, batch, key, row, purchaseProblems(batch, err))
+		return s.failRow(ctx, batch, row, purchaseProblems(batch, err))
 	}
 	return nil
+}
+
+// lineNames returns the name of a line's purchase, and the one that copies of the
+// release before this one give it. A batch that they created keeps their names: the
+// carriers' references are derived from them.
+func lineNames(batch Batch, row store.BatchRow) (name, former ship.KeyName) {
+	number := strconv.Itoa(row.Number)
+	revision := strconv.Itoa(row.Revision)
+
+	plain := ship.NameOf("batch-" + string(batch.ID) + "-" + number + "-" + revision)
+	if batch.KeyVersion == ship.PlainKeys {
+		return plain, ship.KeyName{}
+	}
+	return ship.NameOf(ship.ServiceKey(ship.KeyOfBatchLine, string(batch.ID), number, revision)), plain
 }
 
 // purchase is the purchase of a line. A line of a file costs at most what was
@@ -233,8 +247,8 @@ func (r reader) purchase(batch Batch, row store.BatchRow) (Request, []Problem) {
 // failRow marks a line as not bought, unless it was: a process that died after
 // the purchase left the line as it was, and by now the same request may be
 // refused, because a date has passed or a key was revoked.
-func (s *Service) failRow(ctx context.Context, batch Batch, key string, row *store.BatchRow, problems []Problem) error {
-	earlier, err := s.boughtUnder(ctx, batch.Tenant, key)
+func (s *Service) failRow(ctx context.Context, batch Batch, row *store.BatchRow, problems []Problem) error {
+	earlier, err := s.boughtUnder(ctx, batch, *row)
 	if err != nil {
 		return err
 	}
@@ -249,18 +263,16 @@ func (s *Service) failRow(ctx context.Context, batch Batch, key string, row *sto
 	return nil
 }
 
-// boughtUnder returns the shipment of an idempotency key; one without an id if
-// the key was not used.
-func (s *Service) boughtUnder(ctx context.Context, t ship.Tenant, key string) (ship.Shipment, error) {
-	record, err := s.Store.IdempotencyRecord(ctx, t, key)
-	if ship.KindOf(err) == ship.NotFound || err == nil && record.Shipment == "" {
-		return ship.Shipment{}, nil
-	}
-	if err != nil {
+// boughtUnder returns the shipment that was bought under one of the names of a
+// line; one without an id if there is none.
+func (s *Service) boughtUnder(ctx context.Context, batch Batch, row store.BatchRow) (ship.Shipment, error) {
+	name, former := lineNames(batch, row)
+	id, err := s.Store.PurchaseUnder(ctx, batch.Tenant, name, former)
+	if err != nil || id == "" {
 		return ship.Shipment{}, err
 	}
 
-	list, err := s.Store.ShipmentsByID(ctx, t, []ship.ShipmentID{record.Shipment})
+	list, err := s.Store.ShipmentsByID(ctx, batch.Tenant, []ship.ShipmentID{id})
 	if err != nil || len(list) == 0 {
 		return ship.Shipment{}, err
 	}

@@ -7,8 +7,8 @@ package bulk
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -257,7 +257,7 @@ func rowsOf(action store.BulkAction, planned []Planned) (rows []store.BulkRow, w
 			Position: i + 1,
 			Shipment: shipment.ID,
 			State:    RowWaiting,
-			Key:      fmt.Sprintf("bulk-%s-%d", action.ID, i+1),
+			Key:      ship.ServiceKey(ship.KeyOfBulkRow, string(action.ID), strconv.Itoa(i+1)),
 		}
 		switch {
 		case shipment.Skip != "":

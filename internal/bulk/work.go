@@ -187,17 +187,15 @@ func (s *Service) returnRow(ctx context.Context, action store.BulkAction, accoun
 	return nil
 }
 
-// boughtUnder returns the shipment of an idempotency key; one without an id if the
-// key was not used.
+// boughtUnder returns the shipment that was bought under the key of a row; one
+// without an id if there is none. Rows of earlier releases have keys that a client
+// can send, so a purchase of a client may be there, which is not the row's.
 func (s *Service) boughtUnder(ctx context.Context, t ship.Tenant, key string) (ship.Shipment, error) {
-	record, err := s.Store.IdempotencyRecord(ctx, t, key)
-	if ship.KindOf(err) == ship.NotFound || err == nil && record.Shipment == "" {
-		return ship.Shipment{}, nil
-	}
-	if err != nil {
+	id, err := s.Store.PurchaseUnder(ctx, t, ship.NameOf(key))
+	if err != nil || id == "" {
 		return ship.Shipment{}, err
 	}
-	list, err := s.Store.ShipmentsByID(ctx, t, []ship.ShipmentID{record.Shipment})
+	list, err := s.Store.ShipmentsByID(ctx, t, []ship.ShipmentID{id})
 	if err != nil || len(list) == 0 {
 		return ship.Shipment{}, err
 	}

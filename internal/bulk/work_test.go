@@ -105,3 +105,44 @@ func TestRowsDoNotWaitForThoseWithoutAnOutcome(t *testing.T) {
 		})
 	}
 }
+
+// TestARowIsNeverBoundToAnotherRequest works on a return whose key was made by the
+// release before this one, after a client has bought something else under it.
+func TestARowIsNeverBoundToAnotherRequest(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fingerprint func(key string) [32]byte
+		want        string
+	}{
+		"another request":       {func(string) [32]byte { return [32]byte{1} }, RowFailed},
+		"bought by an old copy": {ship.KeyFingerprint, RowDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := storetest.Open(t)
+			tenant := storetest.Tenant()
+			returned := storetest.Bought(storetest.Shipment(tenant, "order"), "1Z1")
+			if _, err := st.Create(t.Context(), returned); err != nil {
+				t.Fatal(err)
+			}
+
+			earlier := storetest.Bought(storetest.Shipment(tenant, "earlier"), "1Z2")
+			earlier.IdempotencyKey = "bulk-blk_01M7Q71XJ2M3S4SS0PN3H3Y68W-1"
+			earlier.Fingerprint = test.fingerprint(earlier.IdempotencyKey)
+			if _, err := st.Create(t.Context(), earlier); err != nil {
+				t.Fatal(err)
+			}
+
+			s := New(Config{Store: st, Return: func(context.Context, ReturnRequest) (ship.Shipment, error) {
+				return ship.Shipment{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "it was used for a different request")
+			}})
+			row := store.BulkRow{Position: 1, Shipment: returned.Shipment.ID, State: RowWaiting, Key: earlier.IdempotencyKey}
+			if err := s.returnRow(t.Context(), store.BulkAction{Tenant: tenant, Kind: Return}, ship.Account{}, &row); err != nil {
+				t.Fatal(err)
+			}
+			if row.State != test.want || (row.Return != "") != (test.want == RowDone) {
+				t.Errorf("the row is %s with the return %q, want %s", row.State, row.Return, test.want)
+			}
+		})
+	}
+}

@@ -50,10 +50,11 @@ func NewObject(t ship.Tenant, kind string, now time.Time) Object {
 		kept = quoteKept
 	}
 	return Object{
-		ID:        ship.NewRawID(t.Shard(), now),
-		Kind:      kind,
-		Attempt:   1,
-		ExpiresAt: now.Add(kept),
+		ID:         ship.NewRawID(t.Shard(), now),
+		Kind:       kind,
+		Attempt:    1,
+		KeyVersion: ship.ServiceKeys,
+		ExpiresAt:  now.Add(kept),
 	}
 }
 
@@ -122,12 +123,20 @@ func (s *Service) Expire(ctx context.Context) error {
 	return s.store.ExpireCompatObjects(ctx, time.Now())
 }
 
-// PurchaseKey returns the idempotency key under which a shipment is bought, and the
-// fingerprint of its request. Both stay the same until a carrier has declined: a
-// repeat finds the first purchase whichever rate it asks for.
-func PurchaseKey(object Object) (key string, fingerprint [32]byte) {
-	key = "compat:" + object.ID.IDWithPrefix("shp_") + ":" + strconv.Itoa(object.Attempt)
-	return key, sha256.Sum256([]byte(key))
+// PurchaseNames returns the name under which a shipment is bought, and the one that
+// copies of the release before this one give it. Both stay the same until a carrier
+// has declined: a repeat finds the first purchase whichever rate it asks for. A
+// shipment that those copies created keeps their name: the carrier's reference is
+// derived from it.
+func PurchaseNames(object Object) (name, former ship.KeyName) {
+	id := object.ID.IDWithPrefix("shp_")
+	attempt := strconv.Itoa(object.Attempt)
+
+	plain := ship.NameOf("compat:" + id + ":" + attempt)
+	if object.KeyVersion == ship.PlainKeys {
+		return plain, ship.KeyName{}
+	}
+	return ship.NameOf(ship.ServiceKey(ship.KeyOfRatedShipment, id, attempt)), plain
 }
 
 // Bought records what a shipment was bought as, with the body that shows it.
@@ -153,18 +162,15 @@ func (s *Service) Declined(ctx context.Context, t ship.Tenant, object Object) er
 	return s.store.NextCompatAttempt(ctx, t, object.ID, object.Attempt)
 }
 
-// purchase returns the purchase under the shipment's key; the zero shipment if none
-// is recorded.
+// purchase returns the purchase under one of the shipment's names; the zero shipment
+// if none is recorded.
 func (s *Service) purchase(ctx context.Context, t ship.Tenant, object Object) (ship.Shipment, error) {
-	key, _ := PurchaseKey(object)
-	record, err := s.store.IdempotencyRecord(ctx, t, key)
-	switch {
-	case ship.KindOf(err) == ship.NotFound, err == nil && record.Shipment == "":
-		return ship.Shipment{}, nil
-	case err != nil:
+	name, former := PurchaseNames(object)
+	id, err := s.store.PurchaseUnder(ctx, t, name, former)
+	if err != nil || id == "" {
 		return ship.Shipment{}, err
 	}
-	return s.store.Shipment(ctx, t, record.Shipment)
+	return s.store.Shipment(ctx, t, id)
 }
 
 // IsOpen reports whether the purchase of a shipment that has no label was begun and

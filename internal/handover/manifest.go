@@ -2,6 +2,7 @@ package handover
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -19,7 +20,7 @@ type ManifestInput struct {
 	Shipments []ship.ShipmentID // empty means all that are not on a manifest
 	Address   ship.Address      // that the parcels leave from; zero means where most of them do
 	Location  ship.LocationID   // used instead of an address; empty for none
-	Key       string            // the client's idempotency key; empty for none
+	Name      ship.KeyName      // the idempotency key, and what it stands for; empty for none
 }
 
 // A ClosedManifest is a manifest and whether this request made it.
@@ -36,10 +37,13 @@ const keyMemory = 24 * time.Hour
 func (s *Service) CloseManifest(ctx context.Context, in ManifestInput) (ClosedManifest, error) {
 	// A request that was cut off by a crash is repeated under its key. Its labels
 	// are on the manifest that it made, so it would find none.
-	if in.Key != "" {
-		id, err := s.Store.ManifestOfKey(ctx, in.Tenant, in.Key, s.now().Add(-keyMemory))
+	if in.Name.Key != "" {
+		id, fingerprint, err := s.Store.ManifestOfKey(ctx, in.Tenant, in.Name.Key, s.now().Add(-keyMemory))
 		if err == nil {
 			existing, err := s.Manifest(ctx, in.Tenant, id)
+			if err == nil && !isSameManifest(in, existing, fingerprint) {
+				err = ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was already used for a different request; use a new key")
+			}
 			return ClosedManifest{Manifest: existing}, err
 		}
 		if ship.KindOf(err) != ship.NotFound {
@@ -68,7 +72,7 @@ func (s *Service) CloseManifest(ctx context.Context, in ManifestInput) (ClosedMa
 		Scope:      scopeOf(c),
 		Order:      picked.order,
 		Excluded:   picked.excluded,
-		Key:        in.Key,
+		Name:       in.Name,
 	}
 	manifest.State = effect.Pending
 	ctx = context.WithoutCancel(ctx)
@@ -82,6 +86,24 @@ func (s *Service) CloseManifest(ctx context.Context, in ManifestInput) (ClosedMa
 	}
 	verdict, _ := s.answerInTime(r.machine().Run)
 	return s.closed(ctx, manifest, r, verdict)
+}
+
+// isSameManifest reports whether a manifest is the one of the request. Those of the
+// release before this one have no fingerprint: they must not have labels that the
+// request does not name.
+func isSameManifest(in ManifestInput, existing store.Manifest, fingerprint [32]byte) bool {
+	if fingerprint != ([32]byte{}) {
+		return fingerprint == in.Name.Fingerprint
+	}
+	if len(in.Shipments) == 0 {
+		return true
+	}
+	for _, label := range existing.Order.Labels {
+		if !slices.Contains(in.Shipments, label.Shipment) {
+			return false
+		}
+	}
+	return true
 }
 
 // scopeOf returns which labels a manifest of the carrier covers.

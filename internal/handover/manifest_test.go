@@ -169,13 +169,19 @@ func TestLostManifests(t *testing.T) {
 	b.buy("usps")
 	b.stands["usps"].lose = 1
 	in := b.manifest("usps")
-	in.Key = "k1"
+	in.Name = ship.NameOf("k1")
 	closed, err := b.CloseManifest(t.Context(), in)
 	if err != nil || closed.State != effect.Uncertain {
 		t.Fatalf("%s %v", closed.State, err)
 	}
 	if again, err := b.CloseManifest(t.Context(), in); err != nil || again.ID != closed.ID || again.IsNew {
 		t.Errorf("under the same key: %+v %v", again, err)
+	}
+
+	other := in
+	other.Name.Fingerprint = [32]byte{1}
+	if _, err := b.CloseManifest(t.Context(), other); ship.CodeOf(err) != "idempotency_key_reused" {
+		t.Errorf("another request under the same key: %v", err)
 	}
 
 	// Closing again shows that it was closed. The form is lost, so a sheet of our
@@ -418,5 +424,28 @@ FROM pickups, generate_series(1, 1500) n`)
 SELECT count(*), count(*) FILTER (WHERE args ->> 'pickup' = $1) FROM river_job WHERE kind = 'settle_pickup'`, string(pickups[0].ID)).Scan(&jobs, &newest)
 	if err != nil || jobs != 1501 || newest != 1 {
 		t.Errorf("%d jobs, %d of them for the newest pickup, %v", jobs, newest, err)
+	}
+}
+
+// TestAManifestOfAnOldCopyIsThatOfItsLabels finds a manifest that has no fingerprint
+// by its key: only a request for its labels gets it.
+func TestAManifestOfAnOldCopyIsThatOfItsLabels(t *testing.T) {
+	t.Parallel()
+	first := ship.NewShipmentID(7, time.Now())
+	second := ship.NewShipmentID(7, time.Now().Add(time.Second))
+	existing := store.Manifest{Order: ship.ManifestOrder{Labels: []ship.ManifestLabel{{Shipment: first}}}}
+
+	for name, test := range map[string]struct {
+		shipments []ship.ShipmentID
+		want      bool
+	}{
+		"its labels":                    {[]ship.ShipmentID{first}, true},
+		"its labels and one left out":   {[]ship.ShipmentID{first, second}, true},
+		"another label":                 {[]ship.ShipmentID{second}, false},
+		"all of the day, under the key": {nil, true},
+	} {
+		if got := isSameManifest(ManifestInput{Shipments: test.shipments}, existing, [32]byte{}); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package returns
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -64,7 +63,7 @@ func (s *Service) buy(ctx context.Context, request *ship.ReturnRequest) (time.Du
 		Service:     rule.Service,
 		MaxAmount:   rule.MaxAmount,
 		Key:         key,
-		Fingerprint: sha256.Sum256([]byte(key)),
+		Fingerprint: ship.KeyFingerprint(key),
 	})
 	if err != nil {
 		if bought, err = s.notBought(ctx, *request, err); err != nil {
@@ -88,10 +87,9 @@ func (s *Service) buy(ctx context.Context, request *ship.ReturnRequest) (time.Du
 }
 
 // purchaseKey is the idempotency key of the request's purchase. It names the
-// approval, so whoever continues asks for the same purchase. It begins with a
-// character that a client's key cannot have.
+// approval, so whoever continues asks for the same purchase.
 func purchaseKey(request ship.ReturnRequest) string {
-	return "\x02" + string(request.ID) + "/" + strconv.Itoa(request.Approvals)
+	return ship.ServiceKey(ship.KeyOfReturnRequest, string(request.ID), strconv.Itoa(request.Approvals))
 }
 
 // notBought records a purchase that is known to have bought nothing, and returns
@@ -111,9 +109,13 @@ func (s *Service) notBought(ctx context.Context, request ship.ReturnRequest, fai
 
 	// The answer can be about now, for example because the key that approved was
 	// revoked, while an earlier run has bought the label and died.
-	known, err := s.Store.IdempotencyRecord(ctx, request.Tenant, purchaseKey(request))
+	key := purchaseKey(request)
+	known, err := s.Store.IdempotencyRecord(ctx, request.Tenant, key)
 	switch ship.KindOf(err) {
 	case "":
+		if known.Fingerprint != ship.KeyFingerprint(key) {
+			break
+		}
 		if known.Shipment == "" {
 			return Bought{Pending: true}, nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -43,6 +42,9 @@ type buying struct {
 // written once, when it is done.
 func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	in.rememberUnnamed()
+	if err := s.settleName(ctx, &in); err != nil {
+		return Bought{}, err
+	}
 	bought, err := s.buy(ctx, in)
 	if err != nil {
 		return bought, err
@@ -74,16 +76,42 @@ func (s *Service) buy(ctx context.Context, in BuyInput) (Bought, error) {
 // seen to arrive.
 func (in *BuyInput) rememberUnnamed() {
 	if in.IdempotencyKey == "" && in.Tenant.Livemode {
-		in.IdempotencyKey = unnamedPrefix + string(in.Key) + hex.EncodeToString(in.Fingerprint[:])
+		in.IdempotencyKey = ship.ServiceKey(ship.KeyOfUnnamedPurchase, string(in.Key)+hex.EncodeToString(in.Fingerprint[:]))
 	}
 }
 
-// unnamedPrefix cannot begin a client's key.
-const unnamedPrefix = "\x01"
+// formerNameHeld is for how long a former name stays reserved: longer than copies
+// of two releases run side by side while one replaces the other.
+const formerNameHeld = 24 * time.Hour
+
+// settleName decides under which of its names a purchase is made, where copies of
+// the release before this one know it by another. Whichever copy comes first takes
+// the former name: an old one for its purchase, a new one to keep the old ones from
+// it. So the purchase is made once, and under one name.
+func (s *Service) settleName(ctx context.Context, in *BuyInput) error {
+	former := in.FormerName
+	if former.Key == "" {
+		return nil
+	}
+
+	isReserved, err := s.store.TakeKey(ctx, in.Tenant, former.Key, former.Fingerprint, formerNameHeld)
+	if err != nil || isReserved {
+		return err
+	}
+
+	// A client may have used the former name for a purchase of its own. That one
+	// has another fingerprint and is no concern of this one.
+	bought, err := s.store.PurchaseUnder(ctx, in.Tenant, former)
+	if err == nil && bought != "" {
+		in.IdempotencyKey = former.Key
+		in.Fingerprint = former.Fingerprint
+	}
+	return err
+}
 
 // named reports whether the client gave the purchase a name.
 func (in *BuyInput) named() bool {
-	return in.IdempotencyKey != "" && !strings.HasPrefix(in.IdempotencyKey, unnamedPrefix)
+	return in.IdempotencyKey != "" && !ship.IsUnnamed(in.IdempotencyKey)
 }
 
 // Answered notes that the answer to a purchase arrived: without a key of its

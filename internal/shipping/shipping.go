@@ -36,6 +36,9 @@ type BuyInput struct {
 	AnotherReturn  bool
 	IdempotencyKey string
 	Fingerprint    [32]byte // of the request, for the idempotency key
+	// FormerName is what copies of the release before this one call the same
+	// purchase; empty for none.
+	FormerName ship.KeyName
 }
 
 // Bought is the outcome of a purchase that did not fail.

@@ -25,6 +25,9 @@ type Batch struct {
 
 	BoughtBy ship.PersonID // who had its lines purchased; empty before
 	APIKey   ship.KeyID    // that buys it, if it came by the API; empty for a file
+
+	// KeyVersion is how the purchases of its lines are named. AddBatch sets it.
+	KeyVersion int
 }
 
 // A BatchRow is one line of a batch.
@@ -53,8 +56,8 @@ type BatchTally struct {
 
 // sqlAddBatch takes the label format of the tenant's newest batch.
 const sqlAddBatch = `
-INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, api_key_id, label_format)
-VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping, @api_key,
+INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, api_key_id, key_version, label_format)
+VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping, @api_key, @key_version,
   coalesce((
     SELECT label_format FROM batches
     WHERE account_id = @account AND livemode = @livemode
@@ -109,10 +112,12 @@ func (b Batch) args() (pgx.NamedArgs, error) {
 		"header":     header,
 		"mapping":    b.Mapping,
 		"api_key":    null(b.APIKey),
+		// Every new batch has the present names.
+		"key_version": ship.ServiceKeys,
 	}), nil
 }
 
-const batchColumns = `id, name, created_by, state, header, mapping, label_format, bought_by, api_key_id`
+const batchColumns = `id, name, created_by, state, header, mapping, label_format, bought_by, api_key_id, key_version`
 
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
@@ -128,7 +133,7 @@ func batchScanner(t ship.Tenant) pgx.RowToFunc[Batch] {
 		var header []byte
 		var buyer *ship.PersonID
 		var key *ship.KeyID
-		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format, &buyer, &key)
+		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format, &buyer, &key, &found.KeyVersion)
 		if err != nil {
 			return found, err
 		}

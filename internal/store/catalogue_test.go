@@ -174,7 +174,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	fillHandover(t, f, tenant, sh)
 	fillBulkWork(t, f, tenant, sh)
 	fillReturns(t, f, tenant, sh)
-	object := store.CompatObject{ID: ship.NewRawID(7, now()), Kind: "address", Reference: "r", Body: []byte("{}"), ExpiresAt: now()}
+	object := store.CompatObject{ID: ship.NewRawID(7, now()), Kind: "address", Reference: "r", Body: []byte("{}"), KeyVersion: ship.ServiceKeys, ExpiresAt: now()}
 	if err := f.AddCompatObjects(ctx, tenant, object); err != nil {
 		t.Fatal(err)
 	}

@@ -20,31 +20,34 @@ type CompatObject struct {
 	Reference string          // the client's own name; empty for none
 	Body      json.RawMessage // as the edge wrote it
 	Attempt   int             // of the purchase, from 1
-	Shipment  ship.ShipmentID // that was bought; empty until then
-	ExpiresAt time.Time
+	// KeyVersion is how the purchase of a rated shipment is named.
+	KeyVersion int
+	Shipment   ship.ShipmentID // that was bought; empty until then
+	ExpiresAt  time.Time
 }
 
-const compatColumns = `id, kind, coalesce(reference, ''), body, attempt, shipment_id, expires_at`
+const compatColumns = `id, kind, coalesce(reference, ''), body, attempt, key_version, shipment_id, expires_at`
 
 func scanCompatObject(r pgx.CollectableRow) (CompatObject, error) {
 	var object CompatObject
-	err := r.Scan(&object.ID, &object.Kind, &object.Reference, &object.Body, &object.Attempt, &object.Shipment, &object.ExpiresAt)
+	err := r.Scan(&object.ID, &object.Kind, &object.Reference, &object.Body, &object.Attempt, &object.KeyVersion, &object.Shipment, &object.ExpiresAt)
 	return object, err
 }
 
 const sqlAddCompatObject = `
-INSERT INTO compat_objects (account_id, livemode, id, kind, reference, body, expires_at)
-VALUES (@account, @livemode, @id, @kind, @reference, @body, @expires)`
+INSERT INTO compat_objects (account_id, livemode, id, kind, reference, body, key_version, expires_at)
+VALUES (@account, @livemode, @id, @kind, @reference, @body, @key_version, @expires)`
 
 // AddCompatObjects stores new objects, all or none.
 func (s *Store) AddCompatObjects(ctx context.Context, t ship.Tenant, objects ...CompatObject) error {
 	batch := s.newBatch(t)
 	for _, object := range objects {
 		batch.Queue(sqlAddCompatObject, tenantArgs(t, object.ID, pgx.NamedArgs{
-			"kind":      object.Kind,
-			"reference": null(object.Reference),
-			"body":      object.Body,
-			"expires":   object.ExpiresAt,
+			"kind":        object.Kind,
+			"reference":   null(object.Reference),
+			"body":        object.Body,
+			"key_version": object.KeyVersion,
+			"expires":     object.ExpiresAt,
 		}))
 	}
 	if err := s.send(ctx, batch); err != nil {

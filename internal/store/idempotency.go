@@ -28,6 +28,25 @@ func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string
 	return queryOne(ctx, s, t, scanMemory, sqlMemory, t.Account, t.Livemode, key)
 }
 
+// PurchaseUnder returns the shipment of the first of the names that was used for a
+// purchase; "" if there is none. A key that another request has used is not the name
+// that was asked for: its shipment is somebody else's.
+func (s *Store) PurchaseUnder(ctx context.Context, t ship.Tenant, names ...ship.KeyName) (ship.ShipmentID, error) {
+	for _, name := range names {
+		record, err := s.IdempotencyRecord(ctx, t, name.Key)
+		if ship.KindOf(err) == ship.NotFound {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if record.Shipment != "" && record.Fingerprint == name.Fingerprint {
+			return record.Shipment, nil
+		}
+	}
+	return "", nil
+}
+
 func scanMemory(r pgx.CollectableRow) (IdempotencyRecord, error) {
 	var (
 		memory      IdempotencyRecord

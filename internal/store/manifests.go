@@ -22,9 +22,9 @@ type Manifest struct {
 	Scope      string            // one of the scopes below
 	Order      ship.ManifestOrder
 	Excluded   []ship.ManifestExclusion
-	Count      int    // of shipments on it
-	Number     string // the carrier's
-	Key        string // the client's idempotency key
+	Count      int          // of shipments on it
+	Number     string       // the carrier's
+	Name       ship.KeyName // its idempotency key and request; not read
 	Documents  []ship.Document
 	EffectState
 	ClosedAt time.Time
@@ -48,9 +48,9 @@ RETURNING shipment_id`
 
 const sqlAddManifest = `
 INSERT INTO manifests (account_id, livemode, id, carrier, connection_id, scope, ship_date, state, request, location, excluded,
-  shipment_count, idempotency_key, closed_at)
+  shipment_count, idempotency_key, fingerprint, closed_at)
 VALUES (@account, @livemode, @id, @carrier, @connection, @scope, @day, @state, @request, @location, @excluded,
-  @count, @key, CASE WHEN @state = 'succeeded' THEN now() END)
+  @count, @key, @fingerprint, CASE WHEN @state = 'succeeded' THEN now() END)
 ON CONFLICT DO NOTHING`
 
 // AddManifest stores a manifest before the carrier is asked, with those of its
@@ -110,17 +110,23 @@ func (s *Store) insertManifest(ctx context.Context, m Manifest) error {
 		location = &m.Order.Location
 	}
 
+	var fingerprint []byte // NULL without a key
+	if m.Name.Key != "" {
+		fingerprint = m.Name.Fingerprint[:]
+	}
+
 	return s.guarded(ctx, m.Tenant, sqlAddManifest, tenantArgs(m.Tenant, m.ID, pgx.NamedArgs{
-		"carrier":    m.Carrier,
-		"connection": null(m.Connection),
-		"scope":      m.Scope,
-		"day":        m.Order.ShipDate.Time(),
-		"state":      string(m.State),
-		"request":    request,
-		"location":   location,
-		"excluded":   excluded,
-		"count":      m.Count,
-		"key":        null(m.Key),
+		"carrier":     m.Carrier,
+		"connection":  null(m.Connection),
+		"scope":       m.Scope,
+		"day":         m.Order.ShipDate.Time(),
+		"state":       string(m.State),
+		"request":     request,
+		"location":    location,
+		"excluded":    excluded,
+		"count":       m.Count,
+		"key":         null(m.Name.Key),
+		"fingerprint": fingerprint,
 	}))
 }
 
@@ -177,15 +183,22 @@ func (s *Store) Manifests(ctx context.Context, t ship.Tenant, p ship.Page) ([]Ma
 }
 
 const sqlManifestOfKey = `
-SELECT id FROM manifests
+SELECT id, fingerprint FROM manifests
 WHERE account_id = $1 AND livemode = $2 AND idempotency_key = $3 AND state <> 'failed' AND id >= $4
 ORDER BY id DESC LIMIT 1`
 
 // ManifestOfKey returns the manifest that was made under an idempotency key since
-// a moment and has not failed; ship.NotFound if there is none.
-func (s *Store) ManifestOfKey(ctx context.Context, t ship.Tenant, key string, since time.Time) (id ship.ManifestID, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&id) }, sqlManifestOfKey, t.Account, t.Livemode, key, ship.RawIDAt(since))
-	return id, err
+// a moment and has not failed, with the fingerprint of its request; ship.NotFound if
+// there is none. The fingerprint is zero if an earlier release made the manifest.
+func (s *Store) ManifestOfKey(ctx context.Context, t ship.Tenant, key string, since time.Time) (id ship.ManifestID, fingerprint [32]byte, err error) {
+	scan := func(r pgx.Row) error {
+		var stored []byte
+		err := r.Scan(&id, &stored)
+		copy(fingerprint[:], stored)
+		return err
+	}
+	err = s.queryRow(ctx, t, scan, sqlManifestOfKey, t.Account, t.Livemode, key, ship.RawIDAt(since))
+	return id, fingerprint, err
 }
 
 // manifestScanner returns a function that reads manifests of the tenant.

@@ -85,7 +85,7 @@ var PersonalData = []PersonalColumns{
 	{"document_submissions", []string{"error_message"}, DataErased, "carriers quote addresses"},
 	{"document_submissions", []string{"type", "carrier", "state", "receipt", "error_code"}, DataIdentifier, "types, states and numbers of carriers"},
 	{"manifests", []string{"request", "location", "excluded", "error_message"}, DataAccount, "the account's own address; tracking numbers"},
-	{"manifests", []string{"carrier", "scope", "state", "number", "idempotency_key", "error_code"}, DataIdentifier, "numbers of carriers and keys of clients"},
+	{"manifests", []string{"carrier", "scope", "state", "number", "idempotency_key", "fingerprint", "error_code"}, DataIdentifier, "numbers of carriers and keys of clients"},
 	{"manifest_documents", []string{"data"}, DataAccount, "forms of carriers: the account's own address, counts and numbers"},
 	{"manifest_documents", []string{"type", "format"}, DataNone, ""},
 	{"accounts", []string{"name", "origin", "weight_unit", "length_unit", "currency", "two_factor_roles"}, DataAccount, "name and default sender"},

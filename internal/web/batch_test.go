@@ -40,7 +40,7 @@ func (b *bench) batches(c site.Config) *batch.Service {
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, FormerName: r.FormerName, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			return got.Shipment, err
 		},

@@ -35,7 +35,7 @@ func (b *bench) bulkActions(c site.Config) *bulk.Service {
 		Close: func(ctx context.Context, r bulk.ManifestRequest) (store.Manifest, error) {
 			got, err := c.Handover.CloseManifest(ctx, handover.ManifestInput{
 				Tenant: r.Tenant, Account: r.Account, Seller: handover.Seller{Connection: r.Connection, Carrier: r.Carrier},
-				Shipments: r.Shipments, Address: r.Address, Key: r.Key,
+				Shipments: r.Shipments, Address: r.Address, Name: ship.NameOf(r.Key),
 			})
 			return got.Manifest, err
 		},

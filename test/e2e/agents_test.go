@@ -213,33 +213,46 @@ func (a *agency) lineFails(key, batch, code string) {
 // easypost rates a shipment under /v2 and buys its first rate.
 func (a *agency) easypost(key string) (out bought) {
 	a.t.Helper()
-	call := func(path, body string) ([]byte, int) {
-		r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/v2"+path, strings.NewReader(body))
-		a.must(err)
-		r.SetBasicAuth(key, "")
-		r.Header.Set("Content-Type", "application/json")
-		answer, err := http.DefaultClient.Do(r)
-		a.must(err)
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		a.must(err)
-		return text, answer.StatusCode
-	}
+	rated := a.rate(key)
+	text, status := a.v2(key, "/shipments/"+rated.ID+"/buy", `{"rate":{"id":"`+rated.Rates[0].ID+`"}}`)
+	out.status = status
+	out.Detail = string(text)
+	return out
+}
+
+// v2 makes a request under /v2.
+func (a *agency) v2(key, path, body string) (text []byte, status int) {
+	a.t.Helper()
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/v2"+path, strings.NewReader(body))
+	a.must(err)
+	r.SetBasicAuth(key, "")
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	a.must(err)
+	defer answer.Body.Close()
+	text, err = io.ReadAll(answer.Body)
+	a.must(err)
+	return text, answer.StatusCode
+}
+
+// A ratedShipment is a shipment under /v2 with its rates.
+type ratedShipment struct {
+	ID    string
+	Rates []struct{ ID string }
+}
+
+// rate rates a shipment under /v2.
+func (a *agency) rate(key string) (rated ratedShipment) {
+	a.t.Helper()
 	address := func(name, street, city, state, zip string) string {
 		return `{"name":"` + name + `","street1":"` + street + `","city":"` + city + `","state":"` + state + `","zip":"` + zip + `","country":"US","phone":"4155550100"}`
 	}
-	text, status := call("/shipments", `{"shipment":{"from_address":`+address("Warehouse", "1 Market St", "San Francisco", "CA", "94105")+
+	text, status := a.v2(key, "/shipments", `{"shipment":{"from_address":`+address("Warehouse", "1 Market St", "San Francisco", "CA", "94105")+
 		`,"to_address":`+address("Ada Lovelace", "350 5th Avenue", "New York", "NY", "10118")+`,"parcel":{"length":10,"width":8,"height":4,"weight":40}}}`)
-	var rated struct {
-		ID    string
-		Rates []struct{ ID string }
-	}
 	if err := json.Unmarshal(text, &rated); err != nil || len(rated.Rates) == 0 {
 		a.t.Fatalf("/v2 rates: %d %s", status, text)
 	}
-	text, out.status = call("/shipments/"+rated.ID+"/buy", `{"rate":{"id":"`+rated.Rates[0].ID+`"}}`)
-	out.Detail = string(text)
-	return out
+	return rated
 }
 
 // TestAPersonApprovesWhatAnAgentBuys follows purchases through the program: nothing

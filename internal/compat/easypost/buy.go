@@ -95,7 +95,7 @@ func (s *server) purchase(in *request, object compat.Object, d draft, quoted dra
 	if err != nil {
 		return shipping.BuyInput{}, err
 	}
-	key, fingerprint := compat.PurchaseKey(object)
+	name, former := compat.PurchaseNames(object)
 	input := shipping.BuyInput{
 		Tenant:         in.tenant,
 		Account:        caller.Account,
@@ -104,8 +104,9 @@ func (s *server) purchase(in *request, object compat.Object, d draft, quoted dra
 		Order:          order,
 		OneParcel:      true,
 		RateID:         quoted.Token,
-		IdempotencyKey: key,
-		Fingerprint:    fingerprint,
+		IdempotencyKey: name.Key,
+		Fingerprint:    name.Fingerprint,
+		FormerName:     former,
 	}
 	if isInsured {
 		input.RateID = ""

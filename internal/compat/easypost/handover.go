@@ -135,12 +135,13 @@ func (s *server) closeManifest(ctx context.Context, in *request, list []ship.Shi
 	for _, id := range ids {
 		hash.Write([]byte(id))
 	}
+	digest := hex.EncodeToString(hash.Sum(nil)[:16])
 	closed, err := s.Handover.CloseManifest(ctx, handover.ManifestInput{
 		Tenant:    in.tenant,
 		Account:   in.caller.Account,
 		Seller:    seller,
 		Shipments: ids,
-		Key:       "compat:scan_form:" + hex.EncodeToString(hash.Sum(nil)[:16]),
+		Name:      ship.NameOf(ship.ServiceKey(ship.KeyOfScanForm, digest)),
 	})
 	return closed.Manifest, err
 }

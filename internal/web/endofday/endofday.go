@@ -2,6 +2,7 @@ package endofday
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"net/http"
 	"slices"
 	"strconv"
@@ -95,7 +96,10 @@ func closeManifest(v *site.Visit) error {
 			Seller:    group.Seller,
 			Shipments: group.Shipments,
 			Address:   group.Address,
-			Key:       v.Form("once"),
+			Name: ship.KeyName{
+				Key:         ship.ServiceKey(ship.KeyOfDashboardHandover, v.Form("once")),
+				Fingerprint: sha256.Sum256([]byte(v.Request.PostForm.Encode())),
+			},
 		}
 		switch {
 		case group.CoversDay:

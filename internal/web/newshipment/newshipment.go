@@ -147,11 +147,12 @@ func buyShipment(v *site.Visit) error {
 		OneParcel:      len(page.Order.Parcels) == 1,
 		RateID:         v.Form("rate"),
 		OnDuplicate:    "reject",
-		IdempotencyKey: "dashboard-" + page.Once,
+		IdempotencyKey: ship.ServiceKey(ship.KeyOfDashboard, page.Once),
 		// The form and the rate identify the purchase: the same form sent twice
 		// buys once, and a changed one is another purchase.
 		Fingerprint: sha256.Sum256([]byte(v.Request.PostForm.Encode())),
 	}
+	in.FormerName = ship.KeyName{Key: "dashboard-" + page.Once, Fingerprint: in.Fingerprint}
 	if id, ok := ship.ParseShipmentID(v.Form("again")); ok {
 		in.AcceptDuplicate = id
 	}
