@@ -288,29 +288,6 @@ func (c *Carrier) Repeats(request BuyOrder) Repetition {
 	return RepeatsNever
 }
 
-// Reserves reports whether the carrier gives out the number of a parcel before its
-// purchase.
-func (c *Carrier) Reserves() bool {
-	_, ok := abilityOf[Reserver](c, "reserve")
-	return ok
-}
-
-// Reserve draws the number for one purchase. Nothing is bought by it.
-func (c *Carrier) Reserve(ctx context.Context, request BuyOrder) (number string, err error) {
-	reserver, ok := abilityOf[Reserver](c, "reserve")
-	if !ok {
-		return "", c.errorf(ship.Unsupported, "%s gives out no numbers before a purchase", c.spec.Title)
-	}
-
-	ctx, done := c.begin(ctx, OpReserve, c.Deadlines.Find)
-	defer func() { done(err) }()
-	number, err = reserver.Reserve(ctx, request)
-	if err != nil {
-		return "", c.explain(err, ship.Unavailable)
-	}
-	return number, nil
-}
-
 // Rehearse has the carrier check a purchase without making it; nil means that it
 // would sell the order.
 func (c *Carrier) Rehearse(ctx context.Context, request BuyOrder) (err error) {

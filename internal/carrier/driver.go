@@ -54,7 +54,6 @@ type BuyOrder struct {
 	Reference string          // ours, unique for each attempt; the carrier keeps it with the purchase
 	Shipment  ship.ShipmentID // sent only in a field that is not printed on the label
 	Selection string          // of the rate that is bought; empty if the service was chosen without a quote
-	Reserved  string          // the number that Reserve drew for this attempt, if the driver has that
 }
 
 // A Buyer sells labels.
@@ -81,15 +80,6 @@ const (
 	RepeatsIfAbsent            // after a look-up that did not find it
 	RepeatsAnyTime             // no look-up is needed
 )
-
-// A Reserver draws the number of a parcel before it is bought. The number is
-// recorded first, so that a purchase whose answer was lost can be sent again, and
-// looked up, under it.
-type Reserver interface {
-	// Reserve draws a number for one purchase. A number that is not used costs
-	// nothing.
-	Reserve(ctx context.Context, b BuyOrder) (number string, err error)
-}
 
 // A Rehearser has the carrier check a purchase without making it.
 type Rehearser interface {

@@ -8,7 +8,6 @@ type Operation string
 // The operations, most urgent first.
 const (
 	OpBuy          Operation = "buy"
-	OpReserve      Operation = "reserve"
 	OpFind         Operation = "find"
 	OpVoid         Operation = "void"
 	OpPickup       Operation = "pickup"

@@ -63,10 +63,7 @@ type Spec struct {
 	// DuplicateIsBilled says that the carrier charges for a label that nobody
 	// uses, and that it cannot be voided by API at once.
 	DuplicateIsBilled bool
-	// RepeatNeedsProof says that a Repeater is relied on only after a certified
-	// connection has shown it.
-	RepeatNeedsProof bool
-	Limits           []string // what the carrier cannot do and what follows, a sentence each, for the documentation
+	Limits            []string // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
 	// Track and DecodePush give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.

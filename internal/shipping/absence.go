@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -135,7 +134,6 @@ func (r *run) searchControl(c *carrier.Carrier, trust lookupTrust) purchase.Repo
 		Service:   bought.Service,
 		Selection: known.Purchase.Selection,
 		Reference: bought.Reference,
-		Reserved:  bought.Reserved,
 		Shipment:  r.b.shipment.ID, // the window is that of the present search
 	}
 	request.Order.ShipDate = r.b.shipment.Order.ShipDate
@@ -159,19 +157,13 @@ func (r *run) searchControl(c *carrier.Carrier, trust lookupTrust) purchase.Repo
 }
 
 // repeatRule says whether an attempt may be sent again as the same purchase.
-func (r *run) repeatRule(c *carrier.Carrier, trust lookupTrust, attempt store.Attempt) purchase.RepeatRule {
-	spec := c.Spec()
-	if spec.RepeatNeedsProof && trust.RepeatsAt.IsZero() {
-		return purchase.NeverRepeat
-	}
-
+func (r *run) repeatRule(c *carrier.Carrier, attempt store.Attempt) purchase.RepeatRule {
 	bought := r.purchaseOf(attempt)
 	switch c.Repeats(carrier.BuyOrder{
 		Order:     r.b.shipment.Order,
 		Service:   bought.Service,
 		Selection: bought.Selection,
 		Reference: attempt.Reference,
-		Reserved:  attempt.Reserved,
 		Shipment:  r.b.shipment.ID,
 	}) {
 	case carrier.RepeatsIfAbsent:
@@ -208,35 +200,6 @@ func (r *run) repeat(a purchase.Act) purchase.Report {
 		return lost
 	}
 	return report
-}
-
-// reserveNumber draws the number of the parcel and records it, where the carrier
-// gives out numbers before it sells: the purchase can then be sent again under it.
-func (r *run) reserveNumber(c *carrier.Carrier, number int) error {
-	attempt := r.attempt(number)
-	if !c.Reserves() || attempt.Reserved != "" {
-		return nil
-	}
-
-	ctx, cancel := context.WithTimeout(r.ctx, r.buyTime(c))
-	defer cancel()
-
-	var reserved string
-	err := failpoint.Around("reserve", func() (err error) {
-		reserved, err = c.Reserve(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	err = failpoint.Around("reserved", func() error {
-		return r.store.ReserveNumber(r.ctx, r.b.in.Tenant, r.b.shipment.ID, number, reserved)
-	})
-	if err != nil {
-		return err
-	}
-	attempt.Reserved = reserved
-	return nil
 }
 
 // duplicateIsBilled reports whether a second label would be charged for, by the

@@ -11,7 +11,6 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-
 // look settles a purchase so many times, once the carrier can no longer sell it and
 // with time between the looks.
 func (b liveBench) look(t *testing.T, id ship.ShipmentID, times int) ship.Shipment {

@@ -319,10 +319,6 @@ func (r *run) send(a purchase.Act) purchase.Report {
 		return purchase.Report{Result: purchase.NotSent}
 	}
 	r.firstSend.Do(func() { close(r.sending) })
-	if err := r.reserveNumber(c, a.Attempt); err != nil {
-		r.refuse(err)
-		return purchase.Report{Result: purchase.NotSent}
-	}
 	return r.ask(c, a.Attempt)
 }
 
@@ -343,9 +339,7 @@ func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 	// What is about to be bought is on this machine's disk before the carrier
 	// is asked: a restore of the database to an earlier moment loses the row.
 	r.appendToRecoveryLog()
-	request := r.order(r.b)
-	request.Reserved = r.attempt(number).Reserved
-	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), request)
+	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
 
 	switch ship.KindOf(err) {
 	case "":
@@ -424,7 +418,7 @@ func (r *run) lookUp(a purchase.Act) purchase.Report {
 	report.Search = purchase.Search{
 		SellsFor: r.saleWindow(c),
 		Delay:    trust.delay,
-		Repeat:   r.repeatRule(c, trust, attempt.Attempt),
+		Repeat:   r.repeatRule(c, attempt.Attempt),
 	}
 	if report.Result == purchase.Found {
 		r.learnDelay(c, attempt.Attempt)
@@ -469,7 +463,6 @@ func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.P
 		Selection: d.Selection,
 		Reference: reference,
 		Shipment:  r.b.shipment.ID,
-		Reserved:  r.attempt(attempt).Reserved,
 	})
 
 	switch ship.KindOf(err) {

@@ -22,24 +22,22 @@ type ConnectionLookup struct {
 	ControlAt    time.Time // of the last search for a purchase that is known to exist; zero if there was none
 	ControlFound bool
 	FailingSince time.Time // the first control in a row that was not found; zero if the last was
-
-	RepeatsAt time.Time // when one number was seen to be answered twice with one purchase; zero if it was not
 }
 
 const lookupColumns = `l.account_id, l.livemode, l.connection_id, l.raised_ms, l.raised_at, l.measured_ms,
-  l.control_at, l.control_found, l.failing_since, l.repeats_at`
+  l.control_at, l.control_found, l.failing_since`
 
 func scanConnectionLookup(r pgx.CollectableRow) (ConnectionLookup, error) {
 	var (
-		lookup                                     ConnectionLookup
-		raised                                     *int64
-		measured                                   []int64
-		raisedAt, controlAt, failingSince, repeats *time.Time
-		found                                      *bool
+		lookup                            ConnectionLookup
+		raised                            *int64
+		measured                          []int64
+		raisedAt, controlAt, failingSince *time.Time
+		found                             *bool
 	)
 	err := r.Scan(
 		&lookup.Tenant.Account, &lookup.Tenant.Livemode, &lookup.Connection, &raised, &raisedAt, &measured,
-		&controlAt, &found, &failingSince, &repeats,
+		&controlAt, &found, &failingSince,
 	)
 
 	lookup.Raised = time.Duration(value(raised)) * time.Millisecond
@@ -50,7 +48,6 @@ func scanConnectionLookup(r pgx.CollectableRow) (ConnectionLookup, error) {
 	lookup.ControlAt = timeOrZero(controlAt)
 	lookup.ControlFound = value(found)
 	lookup.FailingSince = timeOrZero(failingSince)
-	lookup.RepeatsAt = timeOrZero(repeats)
 	return lookup, err
 }
 
@@ -154,18 +151,6 @@ func (s *Store) RecordControl(ctx context.Context, t ship.Tenant, connection shi
 		"connection": connection,
 		"found":      found,
 	}))
-	return err
-}
-
-const sqlConfirmRepeats = `
-INSERT INTO connection_lookups AS l (account_id, livemode, connection_id, repeats_at)
-VALUES ($1, $2, $3, now())
-ON CONFLICT (account_id, livemode, connection_id) DO UPDATE SET repeats_at = now()`
-
-// ConfirmRepeats records that the carrier answered one number twice with one
-// purchase on this connection.
-func (s *Store) ConfirmRepeats(ctx context.Context, t ship.Tenant, connection ship.ConnectionID) error {
-	_, err := s.exec(ctx, t, sqlConfirmRepeats, t.Account, t.Livemode, connection)
 	return err
 }
 

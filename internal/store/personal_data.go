@@ -35,7 +35,7 @@ var PersonalData = []PersonalColumns{
 	{"documents", []string{"data"}, DataErased, "the row is deleted"},
 	{"documents", []string{"type", "format"}, DataNone, ""},
 	{"purchase_attempts", []string{"error_message"}, DataErased, "carriers quote addresses"},
-	{"purchase_attempts", []string{"reference", "reserved_number", "carrier", "service", "outcome", "error_code"}, DataIdentifier, "references of our own, numbers of parcels, and codes"},
+	{"purchase_attempts", []string{"reference", "carrier", "service", "outcome", "error_code"}, DataIdentifier, "references of our own and codes"},
 	{"orphaned_labels", []string{"purchase", "message"}, DataErased, "without the texts of carriers"},
 	{"orphaned_labels", []string{"carrier", "tracking_number", "found_by", "state"}, DataIdentifier, ""},
 	{"charges", []string{"tracking_number", "kind", "carrier", "currency"}, DataIdentifier, "amounts and numbers"},

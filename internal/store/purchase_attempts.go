@@ -17,7 +17,6 @@ type Attempt struct {
 	Carrier    string
 	Connection ship.ConnectionID // empty for a simulated carrier
 	Service    string
-	Reserved   string // the number that the carrier gave out before the purchase, if it does
 	StartedAt  time.Time
 	ResentAt   time.Time // when it was last sent again; zero if it never was
 	EndedAt    time.Time // zero while open
@@ -27,7 +26,7 @@ type Attempt struct {
 }
 
 const sqlAttempts = `
-SELECT attempt, reference, carrier, service, connection_id, reserved_number, started_at, resent_at, ended_at, outcome, error_code, error_message
+SELECT attempt, reference, carrier, service, connection_id, started_at, resent_at, ended_at, outcome, error_code, error_message
 FROM purchase_attempts
 WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3
 ORDER BY attempt`
@@ -39,16 +38,15 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 
 func scanPurchaseAttempt(r pgx.CollectableRow) (Attempt, error) {
 	var (
-		attempt                          Attempt
-		resentAt, endedAt                *time.Time
-		reserved, outcome, code, message *string
+		attempt                Attempt
+		resentAt, endedAt      *time.Time
+		outcome, code, message *string
 	)
 	err := r.Scan(
 		&attempt.Number, &attempt.Reference, &attempt.Carrier, &attempt.Service, &attempt.Connection,
-		&reserved, &attempt.StartedAt, &resentAt, &endedAt, &outcome, &code, &message,
+		&attempt.StartedAt, &resentAt, &endedAt, &outcome, &code, &message,
 	)
 
-	attempt.Reserved = value(reserved)
 	attempt.ResentAt = timeOrZero(resentAt)
 	attempt.EndedAt = timeOrZero(endedAt)
 	attempt.Outcome = value(outcome)
@@ -188,20 +186,6 @@ func (s *Store) Resend(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a
 		return ship.Errorf(ship.Conflict, "attempt %d of %s is no longer open", attempt, id)
 	}
 	return nil
-}
-
-const sqlReserveNumber = `
-UPDATE purchase_attempts SET reserved_number = @number
-WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt AND outcome IS NULL`
-
-// ReserveNumber records the number that the carrier gave out for an attempt. It is
-// ship.Conflict if the attempt has ended.
-func (s *Store) ReserveNumber(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, number string) error {
-	n, err := s.exec(ctx, t, sqlReserveNumber, tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt, "number": number}))
-	if err == nil && n == 0 {
-		return ship.Errorf(ship.Conflict, "attempt %d of %s has ended", attempt, id)
-	}
-	return err
 }
 
 // An UncertainPurchase is a purchase with attempts that may yet turn out to have

@@ -16,12 +16,10 @@ CREATE TABLE connection_lookups (
   control_shipment_id uuid,
   control_found boolean,
   failing_since timestamptz, -- the first control in a row that was not found
-  repeats_at timestamptz, -- when the carrier was seen to answer one number twice with one purchase
   PRIMARY KEY (account_id, livemode, connection_id)
 );
 CREATE INDEX connection_lookups_failing ON connection_lookups (failing_since) WHERE failing_since IS NOT NULL;
 SELECT secure_table('connection_lookups', 'tenant', 'SELECT, INSERT, UPDATE', 'SELECT');
 
--- An attempt that the carrier guarantees to be one purchase may be sent again. The number
--- is one that the carrier gave out before the purchase.
-ALTER TABLE purchase_attempts ADD COLUMN resent_at timestamptz, ADD COLUMN reserved_number text;
+-- An attempt that the carrier guarantees to be one purchase may be sent again.
+ALTER TABLE purchase_attempts ADD COLUMN resent_at timestamptz;

@@ -281,13 +281,12 @@ func Took(duration time.Duration) string {
 }
 
 var operationWords = map[carrier.Operation]string{
-	carrier.OpBuy:     "Buy",
-	carrier.OpFind:    "Look up",
-	carrier.OpReserve: "Draw a number",
-	carrier.OpVoid:    "Void",
-	carrier.OpRates:   "Rates",
-	carrier.OpCheck:   "Check",
-	carrier.OpTrack:   "Track",
+	carrier.OpBuy:   "Buy",
+	carrier.OpFind:  "Look up",
+	carrier.OpVoid:  "Void",
+	carrier.OpRates: "Rates",
+	carrier.OpCheck: "Check",
+	carrier.OpTrack: "Track",
 
 	carrier.OpCheckAddress: "Check address",
 	carrier.OpPickup:       "Pickup",
