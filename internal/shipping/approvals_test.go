@@ -268,7 +268,8 @@ func TestAnApprovedPurchaseSurvivesItsProcess(t *testing.T) {
 	for _, step := range []string{"approved", "begun", "answer lost"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			b := newLiveBench(t, "ups", patient(time.Hour), func(s *settings) { s.Waits.Rebuy = 15 * time.Second })
+			b := newLiveBench(t, "ups", patient(time.Hour), func(s *settings) { s.Waits.Rebuy = time.Minute })
+			b.sellControl(t)
 			asked := b.ask(t, b.agent(1))
 			b.decide(t, asked.Approval.ID, ship.ApprovalApproved)
 

@@ -34,9 +34,15 @@ func points(t *testing.T, root string) []string {
 			return true
 		})
 	}
+	list = slices.DeleteFunc(list, func(point string) bool { return slices.Contains(repeated, point) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+// repeated are the points of a purchase that is sent again. Only USPS is, which is not
+// among the carriers of this proof: the simulation of package purchase dies there, in
+// every order.
+var repeated = []string{"before resend", "after resend", "before repeat", "after repeat"}
 
 func around(step string) []string { return []string{"before " + step, "after " + step} }
 
