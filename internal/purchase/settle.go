@@ -184,12 +184,12 @@ func (m Machine) absent(p Open, last Attempt, search Search) Verdict {
 		if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: IsUnknown}); r.Result != Done {
 			return failed(r)
 		}
-		return m.wait(p, now.Add(apart))
+		return m.waitForSecondLook(p, search, now.Add(apart))
 	}
 
 	// A sweep may run beside the job. Two looks at the same moment are one.
 	if secondAt := last.EndedAt.Add(apart); now.Before(secondAt) {
-		return m.wait(p, secondAt)
+		return m.waitForSecondLook(p, search, secondAt)
 	}
 
 	if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: WasAbsent}); r.Result != Done {
@@ -197,6 +197,15 @@ func (m Machine) absent(p Open, last Attempt, search Search) Verdict {
 	}
 	last.Outcome = WasAbsent
 	return m.goOn(p, last)
+}
+
+// waitForSecondLook waits until the absence can be confirmed. Where a carrier shows
+// its sales late, a person may have to decide before.
+func (m Machine) waitForSecondLook(p Open, search Search, at time.Time) Verdict {
+	if search.Delay == 0 {
+		return Verdict{Kind: Pending, Again: max(at.Sub(m.Now()), m.Waits.Look)}
+	}
+	return m.wait(p, at)
 }
 
 // goOn continues when it is known that nothing was bought. It buys again if that
