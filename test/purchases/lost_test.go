@@ -29,11 +29,11 @@ type merchant struct {
 	hasControl bool // something was bought over each connection before
 }
 
-// A lost purchase is one whose client was told that the outcome is unknown.
+// A lost purchase is one whose client was notified that the outcome is unknown.
 type lostPurchase struct {
 	*order
 	merchant *merchant
-	at       time.Time     // when the client was told
+	at       time.Time     // when the client was notified
 	took     time.Duration // until it was settled, or left to a person
 	state    string
 }

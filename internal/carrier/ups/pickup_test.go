@@ -91,7 +91,7 @@ func TestPickupsThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 }
 
 // UPS may charge more for an alternate address, and goes to the account's own
-// address unless it is told of another.
+// address unless another is given.
 func TestOnlyPickupsElsewhereAreAtAnAlternateAddress(t *testing.T) {
 	for setting, want := range map[string]string{
 		"":                      "Y",

@@ -56,7 +56,7 @@ type value struct {
 	Value    *float64 `json:"value"`
 }
 
-// declaration is what customs is told.
+// declaration is what is declared to customs.
 type declaration struct {
 	InvoiceNo           string      `json:"invoiceNo"`
 	ExportType          string      `json:"exportType"`
