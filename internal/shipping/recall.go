@@ -84,6 +84,7 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	b.shipment.ID = sh.ID
 	b.shipment.Order = sh.Order
 	b.shipment.State = sh.State
+	b.shipment.DuplicateOf = sh.DuplicateOf
 	b.attempt = last.Number
 
 	r := s.newRun(context.WithoutCancel(ctx), b, "response")

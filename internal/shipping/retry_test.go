@@ -460,3 +460,32 @@ func TestALabelThatCannotBeVoidedIsNotForgotten(t *testing.T) {
 		t.Errorf("alive are %v, recorded is %s", alive, sh.Purchase.TrackingNumber)
 	}
 }
+
+// TestARepeatAfterAFailureNamesTheDuplicateAsEveryRepeatDoes buys an order that has a
+// shipment already. The first request fails; the answer to its repeat is the one that
+// all later repeats are given.
+func TestARepeatAfterAFailureNamesTheDuplicateAsEveryRepeatDoes(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", cachedQuotes)
+	first, err := b.Buy(t.Context(), b.order(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := keyed(b.order(1), "key-2")
+
+	b.failOrders(t, func(int) shipping.BuyInput { return again }, 1)
+
+	for _, which := range []string{"the repeat that buys", "a later repeat"} {
+		got, err := b.Buy(t.Context(), again)
+		for ship.CodeOf(err) == "carrier_unavailable" && t.Context().Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+			got, err = b.Buy(t.Context(), again)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", which, err)
+		}
+		if got.Shipment.DuplicateOf != first.Shipment.ID {
+			t.Errorf("%s names the duplicate %q, want %q", which, got.Shipment.DuplicateOf, first.Shipment.ID)
+		}
+	}
+}

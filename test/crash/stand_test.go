@@ -86,7 +86,10 @@ func newStand(b *bench, s scenario) *stand {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.faults(), cheap: s.overLimit, silent: s.review, controls: b.controls.numbers}
+	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.faults(), cheap: s.overLimit, silent: s.review}
+	if b.hasControl() {
+		c.controls = b.controls.numbers
+	}
 	c.LookupScale = b.lookupScale
 	if c.name == "fedex" {
 		// The service has to assume a day, because nobody has measured it.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/test/proving"
 )
 
@@ -174,7 +175,7 @@ func (w *world) hangUpMoved(p *proving.Process, id, body string, rng *rand.Rand)
 // judgeMoved counts, by the carriers' ledgers, the shipments with a second live
 // label, and those whose client was told something else than what was sold.
 func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, differing, sold int) {
-	rows, err := w.pool.Query(t.Context(), `SELECT k.key, a.reference FROM idempotency_keys k JOIN purchase_attempts a ON a.shipment_id = k.shipment_id WHERE k.key LIKE 'compat:%'`)
+	rows, err := w.pool.Query(t.Context(), `SELECT k.key, a.reference FROM idempotency_keys k JOIN purchase_attempts a ON a.shipment_id = k.shipment_id WHERE starts_with(k.key, $1)`, ship.KeyOfRatedShipment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, differi
 		if err := rows.Scan(&key, &reference); err != nil {
 			t.Fatal(err)
 		}
-		shipmentOf[reference] = strings.Split(key, ":")[1]
+		shipmentOf[reference], _, _ = strings.Cut(strings.TrimPrefix(key, string(ship.KeyOfRatedShipment)), "/")
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func (w *world) judgeMoved(t *testing.T, list []*movedShipment) (second, differi
 
 		// No absence is believed at FedEx before a person decides.
 		isUndecided := w.count(`SELECT count(*) FROM idempotency_keys k JOIN purchase_attempts a ON a.shipment_id = k.shipment_id JOIN shipment_states s ON s.id = k.shipment_id
-			WHERE k.key LIKE 'compat:' || $1 || '%' AND s.state = 'needs_review' AND a.carrier = 'fedex'`, one.id) > 0
+			WHERE starts_with(k.key, $1) AND s.state = 'needs_review' AND a.carrier = 'fedex'`, ship.ServiceKey(ship.KeyOfRatedShipment, one.id, "")) > 0
 		if one.code == "" && isUndecided {
 			continue
 		}
