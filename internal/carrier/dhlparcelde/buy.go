@@ -1,6 +1,7 @@
 package dhlparcelde
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 		return ship.Sale{}, err
 	}
 	request.Order = order
+	if order.IsReturn {
+		return d.buyReturn(ctx, request, warnings)
+	}
 
 	ordered, more, err := d.shipmentOf(request, time.Now())
 	if err != nil {
@@ -141,4 +145,53 @@ func (d *document) label() (ship.Label, bool) {
 		return ship.Label{Format: "pdf", Data: d.Encoded}, true
 	}
 	return ship.Label{}, false
+}
+
+// returnRef precedes the number of a return, which is no order: it can be neither
+// looked up nor deleted.
+const returnRef = "return:"
+
+// buyReturn buys the label of a return, and the code that a post office prints it
+// from.
+func (d *driver) buyReturn(ctx context.Context, request carrier.BuyOrder, warnings []string) (ship.Sale, error) {
+	ordered, more, err := d.returnOf(request)
+	if err != nil {
+		return ship.Sale{}, err
+	}
+
+	var answer returnAnswer
+	err = d.call(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.address(returnsPath+"/orders", url.Values{"labelType": {"BOTH"}}), // fact: return-label-type
+		Body:   ordered,
+		Effect: true,
+	}, &answer)
+	if err != nil {
+		return ship.Sale{}, explainReturn(err)
+	}
+
+	number := strings.TrimSpace(string(answer.ShipmentNo))
+	if number == "" {
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Parcel DE sent no number for the return")
+	}
+	label, ok := answer.Label.label()
+	if !ok {
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Parcel DE sent no complete label for the return %s", number)
+	}
+	sold := ship.Sale{
+		CarrierRef:     returnRef + number,
+		TrackingNumber: number,
+		Label:          label,
+		Warnings: append(append(warnings, more...),
+			"DHL brings the parcel to the address that it has for the receiver "+d.receiver+"; it does not read the destination of a return"),
+	}
+	if code := answer.QRLabel; code != nil && isWholePNG(code.Encoded) {
+		sold.Documents = []ship.Document{{Type: "qr_code", Format: "png", Data: code.Encoded}}
+	}
+	return sold, nil
+}
+
+// isWholePNG reports whether a picture arrived in full.
+func isWholePNG(picture []byte) bool {
+	return bytes.HasPrefix(picture, []byte("\x89PNG")) && bytes.HasSuffix(picture, []byte("IEND\xaeB`\x82"))
 }

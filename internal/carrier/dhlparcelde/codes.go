@@ -37,17 +37,22 @@ type service struct {
 	product    string
 	domestic   bool // within Germany; the others go abroad
 	premium    bool
+	isReturn   bool // brings a parcel back, and nothing else does
 }
 
 var services = []service{
-	{"paket", "DHL Paket", paket, true, false},
-	{"kleinpaket", "DHL Kleinpaket", kleinpaket, true, false},
-	{"paket_international", "DHL Paket International", paketInternational, false, false},
-	{"paket_international_premium", "DHL Paket International Premium", paketInternational, false, true},
-	{"europaket", "DHL Europaket", europaket, false, false},
-	{"warenpost_international", "DHL Warenpost International", warenpostInternational, false, false},
-	{"warenpost_international_premium", "DHL Warenpost International Premium", warenpostInternational, false, true},
+	{code: "paket", name: "DHL Paket", product: paket, domestic: true},
+	{code: "kleinpaket", name: "DHL Kleinpaket", product: kleinpaket, domestic: true},
+	{code: "paket_international", name: "DHL Paket International", product: paketInternational},
+	{code: "paket_international_premium", name: "DHL Paket International Premium", product: paketInternational, premium: true},
+	{code: "europaket", name: "DHL Europaket", product: europaket},
+	{code: "warenpost_international", name: "DHL Warenpost International", product: warenpostInternational},
+	{code: "warenpost_international_premium", name: "DHL Warenpost International Premium", product: warenpostInternational, premium: true},
+	{code: returnService, name: "DHL Retoure", domestic: true, isReturn: true},
 }
+
+// returnService has no product in an order: that of the receiver's contract is used.
+const returnService = "retoure"
 
 func specServices() []carrier.Service {
 	list := make([]carrier.Service, len(services))
@@ -65,11 +70,11 @@ func serviceByCode(code string) (service, bool) {
 	return services[i], true
 }
 
-// codesOf lists the services within Germany or abroad.
+// codesOf lists the services within Germany or abroad, without returns.
 func codesOf(domestic bool) []string {
 	var codes []string
 	for _, s := range services {
-		if s.domestic == domestic {
+		if s.domestic == domestic && !s.isReturn {
 			codes = append(codes, s.code)
 		}
 	}

@@ -1,12 +1,14 @@
 package dhlparcelde
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -16,12 +18,20 @@ import (
 // The APIs, below one host.
 const (
 	shippingPath = "/parcel/de/shipping/v2"
+	returnsPath  = "/parcel/de/shipping/returns/v1" // fact: path-returns
 	pickupPath   = "/parcel/de/transportation/pickup/v3"
 	trackingPath = "/parcel/de/tracking/v0/shipments"
 )
 
 // defaultProfile is the group profile that every portal user has.
 const defaultProfile = "STANDARD_GRUPPENPROFIL"
+
+// defaultReceiver is the receiver of returns from Germany that DHL's documentation
+// names. fact: return-receiver
+const (
+	defaultReceiver = "deu"
+	maxReceiver     = 50
+)
 
 // driver is one account.
 type driver struct {
@@ -31,6 +41,7 @@ type driver struct {
 	profile        string
 	billing        map[string]string // billing numbers by product, without those that are not set
 	pickupBilling  string
+	receiver       string // of returns, as it is called in the portal
 	token          *carrierkit.Token
 	via            carrier.Doer
 }
@@ -44,6 +55,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		user:     given("username"),
 		password: opening.Credentials["password"],
 		profile:  given("profile"),
+		receiver: cmp.Or(given("return_receiver"), defaultReceiver),
 		billing:  map[string]string{},
 		token:    carrierkit.NewToken(),
 		via:      opening.Via,
@@ -70,6 +82,13 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		}
 	}
 	d.pickupBilling = read("billing_pickup", "08")
+	if utf8.RuneCountInString(d.receiver) > maxReceiver {
+		invalid = append(invalid, ship.FieldError{
+			Pointer: "/return_receiver",
+			Code:    "too_long",
+			Detail:  fmt.Sprintf("must be the id of a receiver of returns, with at most %d characters, such as %s", maxReceiver, defaultReceiver),
+		})
+	}
 	return d, ship.InvalidFields(invalid)
 }
 

@@ -34,27 +34,35 @@ func credentials() carrier.Credentials {
 
 // contracts are DHL's own OpenAPI files, one for each API. Tokens and tracking
 // have none.
-type contracts struct{ shipping, pickup *carriertest.Contract }
+type contracts struct{ shipping, returns, pickup *carriertest.Contract }
 
 func newContracts(t testing.TB) contracts {
 	t.Helper()
 	base := dhlparcelde.Spec.TestURL
 	return contracts{
 		shipping: carriertest.NewContract(t, base+"/parcel/de/shipping/v2", nil, "dhl-parcel-de/parcel-de-shipping-2.1.13.json"),
+		returns:  carriertest.NewContract(t, base+"/parcel/de/shipping/returns/v1", nil, "dhl-parcel-de/parcel-de-returns-1.0.9.json"),
 		pickup:   carriertest.NewContract(t, base+"/parcel/de/transportation/pickup/v3", nil, "dhl-parcel-de/parcel-de-pickup-3.0.0.json"),
 	}
 }
 
-// checked passes requests on and checks those of the two APIs.
+// checked passes requests on and checks those of the three APIs.
 func (c contracts) checked(via carrier.Doer) carrier.Doer {
-	return byPath{shipping: c.shipping.Checked(via), pickup: c.pickup.Checked(via), other: via}
+	return byPath{
+		shipping: c.shipping.Checked(via),
+		returns:  c.returns.Checked(via),
+		pickup:   c.pickup.Checked(via),
+		other:    via,
+	}
 }
 
-type byPath struct{ shipping, pickup, other carrier.Doer }
+type byPath struct{ shipping, returns, pickup, other carrier.Doer }
 
 // Do is carrier.Doer.
 func (p byPath) Do(r *http.Request) (*http.Response, error) {
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/parcel/de/shipping/returns/"):
+		return p.returns.Do(r)
 	case strings.HasPrefix(r.URL.Path, "/parcel/de/shipping/"):
 		return p.shipping.Do(r)
 	case strings.HasPrefix(r.URL.Path, "/parcel/de/transportation/"):

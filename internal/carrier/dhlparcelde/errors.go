@@ -132,6 +132,18 @@ func explain(err error, messages []message, order ship.Order) error {
 	return &refused
 }
 
+// explainReturn says that a refusal which names the receiver is about the connection.
+func explainReturn(err error) error {
+	declined, ok := errors.AsType[*ship.Error](err)
+	if !ok || declined.Kind != ship.Invalid || !strings.Contains(strings.ToLower(declined.Refusal.Message), "receiver") {
+		return err
+	}
+	refused := *declined
+	refused.Kind = ship.Forbidden
+	refused.Message = "DHL Parcel DE does not accept the receiver of returns of this connection; check it under Carriers"
+	return &refused
+}
+
 // partyFields are the members of an address.
 var partyFields = map[string]string{
 	"name1":         "name",

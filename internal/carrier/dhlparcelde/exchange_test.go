@@ -307,7 +307,6 @@ func TestWhatTheDriverRefuses(t *testing.T) {
 		"abroad at home":        {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "europaket" }), "/service"},
 		"too heavy":             {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(31501)} }), "/parcel/weight"},
 		"no declaration":        {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Customs = nil }), "/customs"},
-		"a return":              {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), "/isReturn"},
 		"dollars":               {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "USD"} }), "/options/insuredValue/currency"},
 		"signature abroad":      {changed(foreignOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "adult" }), "/options/signature"},
 		"locker without number": {changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Order.Options.ServicePoint = "packstation-118" }), "/destination/company"},
@@ -525,4 +524,108 @@ func (a answering) Do(r *http.Request) (*http.Response, error) {
 		return a.via.Do(r)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+}
+
+// returnOrder brings the parcel of domesticOrder back.
+func returnOrder() carrier.BuyOrder {
+	return changed(domesticOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "retoure"
+		b.Order.IsReturn = true
+		b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+	})
+}
+
+// TestAReturnIsBoughtForTheReceiver buys returns at the emulator, whose exchanges are
+// held against DHL's file.
+func TestAReturnIsBoughtForTheReceiver(t *testing.T) {
+	t.Parallel()
+	contract := newContracts(t)
+	for name, order := range map[string]carrier.BuyOrder{
+		"plain":          returnOrder(),
+		"carbon neutral": changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Options.CarbonNeutral = true }),
+		"long street":    changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Address1 = "Straße des 17. Juni 135-137" }),
+	} {
+		server := newStandIn(t)
+		c := openWith(t, credentials(), contract.checked(carriertest.Server(t, server)))
+		sale, err := c.Buy(t.Context(), order)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sold := server.Ledger.Entries()[0]
+		if sold.Reference != order.Reference || sold.Second != order.Order.OrderID || sold.Number != sale.TrackingNumber || sold.Account != standin.Receiver {
+			t.Errorf("%s: the ledger has %+v, bought %s", name, sold, sale.TrackingNumber)
+		}
+		if err := label.Lint(sale.Label.Format, sale.Label.Data); err != nil {
+			t.Errorf("%s: the label: %v", name, err)
+		}
+		if len(sale.Documents) != 1 || sale.Documents[0].Type != "qr_code" || len(sale.Warnings) != 1 || !strings.Contains(sale.Warnings[0], "receiver deu") {
+			t.Errorf("%s: %d documents, warnings %q", name, len(sale.Documents), sale.Warnings)
+		}
+		if dhlparcelde.Spec.Recognize(sale.TrackingNumber) != carrier.Fits {
+			t.Errorf("%s: the number %s is not recognized", name, sale.TrackingNumber)
+		}
+
+		// DHL deletes no returns, and finds none by their reference.
+		if _, err := c.Void(t.Context(), ship.Purchase{CarrierRef: sale.CarrierRef}); ship.KindOf(err) != ship.Invalid {
+			t.Errorf("%s: voided: %v", name, err)
+		}
+		if _, err := c.Find(t.Context(), order); ship.KindOf(err) != ship.Unavailable {
+			t.Errorf("%s: looked up: %v", name, err)
+		}
+		if updates, err := c.Track(t.Context(), []string{sale.TrackingNumber}); err != nil || len(updates) == 0 {
+			t.Errorf("%s: tracked %d, %v", name, len(updates), err)
+		}
+		if n := len(server.Ledger.Entries()); n != 1 {
+			t.Errorf("%s: %d lines in the ledger, want the sale", name, n)
+		}
+	}
+}
+
+// TestAReturnThatDHLWouldRefuseIsNotSent refuses returns, and shows what the emulator
+// refuses.
+func TestAReturnThatDHLWouldRefuseIsNotSent(t *testing.T) {
+	t.Parallel()
+	for pointer, order := range map[string]carrier.BuyOrder{
+		"/service":              changed(returnOrder(), func(b *carrier.BuyOrder) { b.Service = "paket" }),
+		"/parcels":              changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, parcel(1)) }),
+		"/origin/address1":      changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Address1 = "Am Hof" }),
+		"/origin/country":       changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Origin.Country = "AT" }),
+		"/destination/country":  changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Destination.Country = "AT" }),
+		"/options/insuredValue": changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = ship.Money{Minor: 100, Currency: "EUR"} }),
+		"/options/signature":    changed(returnOrder(), func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" }),
+	} {
+		_, err := openWith(t, credentials(), nil).Buy(t.Context(), order)
+		if failure, ok := errors.AsType[*ship.Error](err); !ok || len(failure.Fields) != 1 || failure.Fields[0].Pointer != pointer {
+			t.Errorf("err = %+v, want %s", err, pointer)
+		}
+	}
+	forward := changed(domesticOrder(), func(b *carrier.BuyOrder) { b.Service = "retoure" })
+	if _, err := openWith(t, credentials(), nil).Buy(t.Context(), forward); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("a return service that brings nothing back: %v", err)
+	}
+
+	elsewhere := credentials()
+	elsewhere["return_receiver"] = "another"
+	server := newStandIn(t)
+	if _, err := openWith(t, elsewhere, carriertest.Server(t, server)).Buy(t.Context(), returnOrder()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("with a receiver that DHL does not know: %v", err)
+	}
+	if n := len(server.Ledger.Entries()); n != 0 {
+		t.Errorf("%d lines in the ledger, want none", n)
+	}
+}
+
+// TestAnIncompleteReturnIsUncertain has DHL answer without the number or the label.
+func TestAnIncompleteReturnIsUncertain(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"sstatus":{"title":"Created","status":201},"label":{"b64":"JVBERi0xLjQ="}}`,
+		`{"sstatus":{"title":"Created","status":201},"shipmentNo":"999900000014"}`,
+		`{"sstatus":{"title":"Created","status":201},"shipmentNo":"999900000014","label":{"b64":"JVBERi0xLjQ="}}`,
+	} {
+		via := carriertest.Answer{Path: "/returns/v1/orders", Status: http.StatusCreated, Body: body}.Instead(carriertest.Server(t, newStandIn(t)))
+		if _, err := openWith(t, credentials(), via).Buy(t.Context(), returnOrder()); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 }

@@ -21,6 +21,9 @@ const searchDays = 14
 // has a search, and fetches its label again. Tracking gets a shipment late: that it
 // is missing there soon after its sale proves nothing.
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	if request.Order.IsReturn {
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "DHL Parcel DE cannot look up returns over its API: see whether the returns overview of the business customer portal has one under the reference %s", request.Reference)
+	}
 	number, err := d.findNumber(ctx, request.Reference, time.Now())
 	if err != nil {
 		return ship.Sale{}, err

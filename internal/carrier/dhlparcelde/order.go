@@ -21,6 +21,12 @@ const (
 	maxCostCenter = 50
 )
 
+// fact: return-shipper
+const (
+	maxHouse       = 10
+	maxReturnEmail = 70
+)
+
 // checker collects the invalid fields of an order.
 type checker struct{ invalid []ship.FieldError }
 
@@ -79,6 +85,8 @@ func (c *checker) service(code string, order ship.Order) service {
 
 	isDomestic := order.Destination.Country == "DE"
 	switch {
+	case chosen.isReturn:
+		c.refuse("/service", "invalid", chosen.name+" is for returns only")
 	case order.Origin.Country != "DE":
 		c.refuse("/origin/country", "invalid", "must be DE: DHL Parcel DE takes parcels only in Germany")
 	case chosen.domestic && !isDomestic:
@@ -91,9 +99,6 @@ func (c *checker) service(code string, order ship.Order) service {
 
 // unsupported refuses what DHL's API for shipments cannot do.
 func (c *checker) unsupported(order ship.Order) {
-	if order.IsReturn {
-		c.refuse("/isReturn", "unsupported", "DHL Parcel DE sells return labels in its portal; Waybill does not support them")
-	}
 	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {
 		c.refuse("/billing/type", "unsupported", "DHL Parcel DE bills only the account of the connection")
 	}
@@ -180,6 +185,84 @@ func (c *checker) details(order ship.Order) details {
 		return details{}
 	}
 	return c.parcel(order.Parcels[0])
+}
+
+// returnOf returns a return in DHL's terms. The destination is the receiver's: DHL
+// does not ask for it.
+func (d *driver) returnOf(request carrier.BuyOrder) (returnOrder, []string, error) {
+	order := request.Order
+	var c checker
+	if chosen, ok := serviceByCode(request.Service); !ok || !chosen.isReturn {
+		c.refuse("/service", "invalid", "DHL Parcel DE brings parcels back with "+returnService+" only")
+	}
+	const within = "must be DE: Waybill buys returns of DHL Parcel DE only within Germany"
+	if order.Origin.Country != "DE" {
+		c.refuse("/origin/country", "invalid", within)
+	}
+	if order.Destination.Country != "DE" {
+		c.refuse("/destination/country", "invalid", within)
+	}
+
+	body := returnOrder{
+		Receiver:          d.receiver,
+		CustomerReference: printedReference(order),
+		Reference:         request.Reference,
+	}
+	fitted, warnings := c.address(order.Origin, "/origin")
+	body.Shipper = c.returnSender(order.Origin, fitted)
+	if parcels := order.Parcels; len(parcels) == 1 {
+		body.Weight = c.parcel(parcels[0]).Weight
+	} else {
+		c.refuse("/parcels", "invalid", "DHL Parcel DE sells a label for each parcel: create one return per parcel")
+	}
+	if order.Options.CarbonNeutral {
+		body.Services = &returnServices{GoGreenPlus: true}
+	}
+	c.returnOptions(order.Options)
+	c.unsupported(order)
+	return body, warnings, carrierkit.InvalidOrder(title, c.invalid)
+}
+
+// returnSender returns the customer. DHL asks for the house number by itself.
+// fact: return-shipper
+func (c *checker) returnSender(given ship.Address, fitted carrierkit.FittedAddress) returnShipper {
+	party := c.contact(given, fitted, "/origin")
+	split := houseNumber.FindStringSubmatch(party.Street)
+	if split == nil || len(split[2]) > maxHouse {
+		if party.Street != "" {
+			c.refuse("/origin/address1", "invalid", "must end with the house number for a return with DHL Parcel DE, such as Am Hof 1")
+		}
+		split = []string{"", "", ""}
+	}
+
+	sender := returnShipper{
+		Name1:      party.Name1,
+		Name2:      party.Name2,
+		Name3:      party.Name3,
+		Street:     strings.TrimSpace(split[1]),
+		House:      split[2],
+		PostalCode: party.PostalCode,
+		City:       party.City,
+		Phone:      fitted.Phone,
+	}
+	if len(party.Email) <= maxReturnEmail {
+		sender.Email = party.Email
+	}
+	return sender
+}
+
+// returnOptions refuses what a return cannot have. The day on which it is handed in
+// is the customer's choice.
+func (c *checker) returnOptions(options ship.Options) {
+	if options.Signature != "" {
+		c.refuse("/options/signature", "unsupported", "DHL Parcel DE has no signature for returns")
+	}
+	if options.InsuredValue.Minor > 0 {
+		c.refuse("/options/insuredValue", "unsupported", "DHL Parcel DE does not insure returns")
+	}
+	if options.SaturdayDelivery {
+		c.refuse("/options/saturdayDelivery", "unsupported", "DHL Parcel DE has no Saturday delivery for returns")
+	}
 }
 
 // printedReference returns what identifies the parcel to the people who pack it:

@@ -222,7 +222,7 @@ func (c *checker) pickupAddress(given ship.Address) pickupAddress {
 	fitted, _ := c.address(given, "/address")
 	lines := append(slices.Clone(fitted.Lines), "", "")
 	split := houseNumber.FindStringSubmatch(lines[0])
-	if split == nil || len(split[2]) > 10 {
+	if split == nil || len(split[2]) > maxHouse {
 		c.refuse("/address/address1", "invalid", "must end with the house number, such as Am Hof 1")
 		split = []string{"", "", ""}
 	}

@@ -19,7 +19,7 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "api_key", Title: "API key", Secret: true, Required: true,
-			Help: "On developer.dhl.com, under your app: the API key. Add \"Parcel DE Shipping\", \"Parcel DE Tracking\" and, to book pickups, \"Parcel DE Pickup\" to the app.",
+			Help: "On developer.dhl.com, under your app: the API key. Add \"Parcel DE Shipping\" and \"Parcel DE Tracking\" to the app, \"Parcel DE Pickup\" to book pickups, and \"Parcel DE Returns\" to buy returns.",
 		},
 		{
 			Name: "api_secret", Title: "API secret", Secret: true, Required: true,
@@ -60,6 +60,10 @@ var Spec = carrier.Spec{
 		{
 			Name: "billing_pickup", Title: "Billing number of pickups",
 			Help: "14 characters with the procedure 08, only to book pickups.",
+		},
+		{
+			Name: "return_receiver", Title: "Receiver of returns",
+			Help: "The receiver id under which the portal (Returns, settings) has the address that returns from Germany go to, " + defaultReceiver + " if you leave it empty.",
 		},
 	},
 	Origins:  []string{"DE"},
@@ -102,7 +106,7 @@ var Spec = carrier.Spec{
 		"Prepaid duties (incoterm DDP) are DHL's \"postal delivery duty paid\", which DHL offers to some countries.",
 		"Undeliverable international parcels are returned to the sender.",
 		"DHL Paket International and Warenpost International are bought as economy, and their premium services as premium. Where a country has only one of them, DHL may use that: the label shows it.",
-		"Returns are not supported: buy them in the portal, or as a shipment from Germany with sender and recipient swapped.",
+		"Returns are bought with DHL Retoure (`retoure`), within Germany, one parcel each, with the label as a PDF and a QR code, from which a post office or a Packstation prints the label, as a document. DHL brings them to the address that the portal has for the receiver id of the connection, whatever the destination of the return is, and bills the contract of that receiver. The rate sheet must have a price for `retoure`. The street of the customer must end with the house number. DHL can neither look returns up nor void them over its API: one whose response was lost needs review, and is found in the portal by its reference. Returns from other countries (DHL Retoure International) are not supported.",
 		"A pickup needs a billing number of its own (`billing_pickup`), a street with a house number in Germany, and a day; DHL gets the window as business hours. A pickup whose response is lost is found by its day, postal code and reference.",
 		"15 parcels are tracked per call, and only those of the portal user's account. Times of scans are German local time. DHL Parcel DE does not send pushes.",
 		"There is neither a search for service points nor a proof of delivery.",

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -20,6 +21,14 @@ import (
 // otherwise about a shipment that it has closed, which is charged: so an unknown one
 // must not be on a manifest either.
 func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	if strings.HasPrefix(purchase.CarrierRef, returnRef) {
+		return carrier.VoidResult{}, &ship.Error{
+			Kind:    ship.Invalid,
+			Message: "DHL Parcel DE does not void returns over its API: do not use the label",
+			Refusal: ship.Refusal{Code: "not_supported", Message: "returns cannot be deleted"},
+		}
+	}
+
 	voided := carrier.VoidResult{State: ship.StateVoided}
 	query := url.Values{"profile": {d.profile}, "shipment": {purchase.CarrierRef}}
 

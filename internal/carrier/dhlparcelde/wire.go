@@ -106,6 +106,37 @@ type commodity struct {
 	Weight      weight `json:"itemWeight"`
 }
 
+type returnOrder struct {
+	Receiver          string          `json:"receiverId"`
+	CustomerReference string          `json:"customerReference,omitempty"` // 30 characters of it are printed
+	Reference         string          `json:"shipmentReference"`           // shown in the portal alone
+	Shipper           returnShipper   `json:"shipper"`
+	Weight            weight          `json:"itemWeight"`
+	Services          *returnServices `json:"services,omitempty"`
+}
+
+type returnShipper struct {
+	Name1      string `json:"name1"`
+	Name2      string `json:"name2,omitempty"`
+	Name3      string `json:"name3,omitempty"`
+	Street     string `json:"addressStreet"`
+	House      string `json:"addressHouse"`
+	PostalCode string `json:"postalCode"`
+	City       string `json:"city"`
+	Phone      string `json:"phone,omitempty"`
+	Email      string `json:"email,omitempty"`
+}
+
+type returnServices struct {
+	GoGreenPlus bool `json:"goGreenPlus"`
+}
+
+type returnAnswer struct {
+	ShipmentNo text      `json:"shipmentNo"`
+	Label      *document `json:"label"`
+	QRLabel    *document `json:"qrLabel"`
+}
+
 type orderAnswer struct {
 	Items []item `json:"items"`
 }

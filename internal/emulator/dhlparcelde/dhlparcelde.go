@@ -1,5 +1,5 @@
 // Package dhlparcelde emulates DHL Parcel DE: the parts of its APIs that sell,
-// show and delete shipments, track them, and book pickups, over real HTTP. It
+// show and delete shipments, sell returns, track both, and book pickups, over real HTTP. It
 // shares no code with the service, and tests compare the service's records with
 // its ledger.
 //
@@ -49,6 +49,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("GET "+shipping+"/orders", true, s.show)
 	s.Handle("DELETE "+shipping+"/orders", true, s.delete)
 	s.Handle("GET "+shipping+"/manifests", true, s.manifest)
+
+	s.Handle("POST /parcel/de/shipping/returns/v1/orders", true, s.orderReturn)
 
 	const pickup = "/parcel/de/transportation/pickup/v3"
 	s.Handle("POST "+pickup+"/orders", true, s.bookPickup)

@@ -99,3 +99,53 @@ func TestWhatDHLRefusesIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatDHLRefusesOfAReturn changes the German example of DHL's returns API.
+func TestWhatDHLRefusesOfAReturn(t *testing.T) {
+	t.Parallel()
+	const path = "/parcel/de/shipping/returns/v1/orders"
+	const example = `{"receiverId":"deu","customerReference":"Kundenreferenz","shipmentReference":"Sendungsreferenz",
+		"shipper":{"name1":"Absender Retoure Zeile 1","name2":"Absender Retoure Zeile 2","name3":"Absender Retoure Zeile 3",
+		"addressStreet":"Charles-de-Gaulle Str.","addressHouse":"20","postalCode":"53113","city":"Bonn","email":"Max.Mustermann@dhl.local","phone":"+49 123456789"},
+		"itemWeight":{"uom":"kg","value":1},"itemValue":{"currency":"EUR","value":10},"services":{"goGreenPlus":true}}`
+	server := newServer(t)
+	for name, c := range map[string]struct {
+		old, changed, query string
+		want                int
+	}{
+		"as it is":                 {"", "", "?labelType=BOTH", 201},
+		"without a label type":     {"", "", "", 201},
+		"another label type":       {"", "", "?labelType=PDF", 400},
+		"another receiver":         {`"deu"`, `"che"`, "", 422},
+		"no receiver":              {`"receiverId":"deu",`, "", "", 422},
+		"an unknown member":        {`"receiverId"`, `"note":"","receiverId"`, "", 400},
+		"another letter case":      {`"addressHouse"`, `"addresshouse"`, "", 400},
+		"no house number":          {`"addressHouse":"20",`, "", "", 422},
+		"no city":                  {`"city":"Bonn",`, "", "", 422},
+		"a foreign postal code":    {"53113", "3344", "", 422},
+		"an unknown unit":          {`"uom":"kg"`, `"uom":"lb"`, "", 422},
+		"31.6 kg":                  {`"value":1}`, `"value":31.6}`, "", 422},
+		"another currency":         {"EUR", "USD", "", 422},
+		"an address of no mail":    {"Max.Mustermann@", "", "", 422},
+		"a reference that is long": {"Sendungsreferenz", strings.Repeat("x", 51), "", 422},
+	} {
+		status, body := send(t, server, "POST", path+c.query, strings.Replace(example, c.old, c.changed, 1))
+		if status != c.want {
+			t.Errorf("%s: %d %s, want %d", name, status, body, c.want)
+		}
+	}
+}
+
+// TestAShipmentMustBeNamed shows and deletes orders without saying which.
+func TestAShipmentMustBeNamed(t *testing.T) {
+	t.Parallel()
+	server := newServer(t)
+	for method, path := range map[string]string{
+		"GET":    shipping + "/orders?docFormat=PDF",
+		"DELETE": shipping + "/orders?profile=STANDARD_GRUPPENPROFIL",
+	} {
+		if status, body := send(t, server, method, path, ""); status != 400 || !strings.Contains(body, `"property":"shipment"`) {
+			t.Errorf("%s %s: %d %s", method, path, status, body)
+		}
+	}
+}

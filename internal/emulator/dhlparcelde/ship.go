@@ -328,10 +328,20 @@ func isClosed(sale emulator.Entry, now time.Time) bool {
 
 // show answers GET /orders: the labels again, until the shipments are closed.
 func (s standIn) show(w http.ResponseWriter, r *http.Request) {
+	// The parameter is required (parcel-de-shipping 2.1.13, GET /orders).
 	number := r.URL.Query().Get("shipment")
+	if number == "" {
+		s.refuse(w, http.StatusBadRequest, message{Property: "shipment", Text: "The shipment number is required.", State: "Error"})
+		return
+	}
+	if text := checkQuery(r.URL.Query()); text != "" {
+		s.refuse(w, http.StatusBadRequest, message{Property: "query", Text: text, State: "Error"})
+		return
+	}
+
 	sale, voided, ok := s.Ledger.Sold(number)
 	var in shipment
-	if !ok || voided || isClosed(sale, time.Now()) || json.Unmarshal(sale.Kept, &in) != nil {
+	if !ok || voided || sale.Service == returnProduct || isClosed(sale, time.Now()) || json.Unmarshal(sale.Kept, &in) != nil {
 		s.Fail(w, http.StatusNotFound)
 		return
 	}
@@ -346,8 +356,18 @@ func (s standIn) delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	// The parameter is required (parcel-de-shipping 2.1.13, DELETE /orders).
 	number := query.Get("shipment")
-	if sale, _, ok := s.Ledger.Sold(number); ok && isClosed(sale, time.Now()) {
+	if number == "" {
+		s.refuse(w, http.StatusBadRequest, message{Property: "shipment", Text: "The parameter shipment is required.", State: "Error"})
+		return
+	}
+	sale, _, ok := s.Ledger.Sold(number)
+	if ok && sale.Service == returnProduct {
+		s.answerDelete(w, number, statusOf(http.StatusBadRequest, "Unknown shipment number."))
+		return
+	}
+	if ok && isClosed(sale, time.Now()) {
 		s.answerDelete(w, number, statusOf(http.StatusBadRequest, "The shipment was already manifested and cannot be cancelled."))
 		return
 	}
@@ -372,7 +392,7 @@ func (s standIn) manifest(w http.ResponseWriter, r *http.Request) {
 	var closed []any
 	for _, entry := range s.Ledger.Entries() {
 		var in shipment
-		if entry.Kind != "sold" || json.Unmarshal(entry.Kept, &in) != nil || in.ShipDate != date || !isClosed(entry, time.Now()) {
+		if entry.Kind != "sold" || entry.Service == returnProduct || json.Unmarshal(entry.Kept, &in) != nil || in.ShipDate != date || !isClosed(entry, time.Now()) {
 			continue
 		}
 		if _, voided, _ := s.Ledger.Sold(entry.Number); !voided {

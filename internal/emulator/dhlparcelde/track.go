@@ -116,7 +116,7 @@ func (s standIn) search(w http.ResponseWriter, asked question) {
 	for _, sale := range s.Find(asked.Reference) {
 		_, voided, _ := s.Ledger.Sold(sale.Number)
 		day := sale.At.In(germany).Format(time.DateOnly)
-		if voided || day < from || day > to {
+		if voided || sale.Service == returnProduct || day < from || day > to {
 			continue
 		}
 		list.Children = append(list.Children, s.piece(sale))
