@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,14 @@ import (
 // what the carrier does not read: a driver that misspells a member is found out.
 type Members map[string]map[string]member
 
+// anyMember as the name of a member means that the carrier ignores members that it
+// does not know. One that differs from a known one in its letter case alone is refused
+// all the same: the carrier would ignore it, and nobody would notice.
+const anyMember = "*"
+
 type member struct {
 	kind       string
+	expr       *regexp.Regexp // of the type "matches", or of its elements
 	isRequired bool
 }
 
@@ -33,8 +40,13 @@ type member struct {
 //	money          zero or more, with at most two decimals
 //	amount         above zero, with at most two decimals
 //	weight 0.1 99  in the range, with at most two decimals
+//	country        a code of ISO 3166
+//	currency       a code of ISO 4217
+//	matches [0-9]+ a text that matches the whole regular expression
+//	any            anything
 //
-// or "list of" one of them.
+// or "list of" one of them. The member "*" of an object says that the carrier ignores
+// members that it does not know.
 func ParseMembers(text string) Members {
 	list := Members{}
 	for line := range strings.Lines(text) {
@@ -49,7 +61,11 @@ func ParseMembers(text string) Members {
 		if list[columns[0]] == nil {
 			list[columns[0]] = map[string]member{}
 		}
-		list[columns[0]][columns[1]] = member{columns[2], columns[3] == "required"}
+		rule := member{kind: columns[2], isRequired: columns[3] == "required"}
+		if expr, isExpr := strings.CutPrefix(strings.TrimPrefix(rule.kind, "list of "), "matches "); isExpr {
+			rule.expr = regexp.MustCompile("^(?:" + expr + ")$")
+		}
+		list[columns[0]][columns[1]] = rule
 	}
 	return list
 }
@@ -71,9 +87,12 @@ func (m Members) checkObject(kind, at string, given map[string]any) string {
 		path := strings.TrimPrefix(at+"."+name, ".")
 		rule, ok := known[name]
 		if !ok {
+			if _, ignoresOthers := known[anyMember]; ignoresOthers && !isMiscased(known, name) {
+				continue
+			}
 			return "Unrecognized field " + path
 		}
-		if problem := m.checkValue(rule.kind, path, value); problem != "" {
+		if problem := m.checkValue(rule, path, value); problem != "" {
 			return problem
 		}
 	}
@@ -85,14 +104,25 @@ func (m Members) checkObject(kind, at string, given map[string]any) string {
 	return ""
 }
 
-func (m Members) checkValue(kind, path string, value any) string {
+// isMiscased reports whether a name is that of a member but for its letter case.
+func isMiscased(known map[string]member, name string) bool {
+	for other := range known {
+		if strings.EqualFold(other, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m Members) checkValue(rule member, path string, value any) string {
+	kind := rule.kind
 	if element, isList := strings.CutPrefix(kind, "list of "); isList {
 		list, ok := value.([]any)
 		if !ok {
 			return path + " must be a list"
 		}
 		for i, one := range list {
-			if problem := m.checkValue(element, fmt.Sprintf("%s[%d]", path, i), one); problem != "" {
+			if problem := m.checkValue(member{kind: element, expr: rule.expr}, fmt.Sprintf("%s[%d]", path, i), one); problem != "" {
 				return problem
 			}
 		}
@@ -104,6 +134,13 @@ func (m Members) checkValue(kind, path string, value any) string {
 			return path + " must be an object"
 		}
 		return m.checkObject(kind, path, object)
+	}
+	if rule.expr != nil {
+		text, isText := value.(string)
+		if !isText || !rule.expr.MatchString(text) {
+			return path + " is not valid"
+		}
+		return ""
 	}
 	if !isOfKind(strings.Fields(kind), value) {
 		return path + " is not valid"
@@ -134,6 +171,12 @@ func isOfKind(kind []string, value any) bool {
 	case "time":
 		_, err := time.Parse(time.RFC3339, text)
 		return isText && err == nil
+	case "country":
+		return isText && IsCountry(text)
+	case "currency":
+		return isText && IsCurrency(text)
+	case "any":
+		return true
 	case "flag":
 		_, isFlag := value.(bool)
 		return isFlag

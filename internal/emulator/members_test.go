@@ -36,3 +36,30 @@ func TestMembersThatACarrierDoesNotReadAreFound(t *testing.T) {
 		}
 	}
 }
+
+func TestMembersOfACarrierThatIgnoresUnknownOnes(t *testing.T) {
+	t.Parallel()
+	members := emulator.ParseMembers("Order\t*\tany\toptional\n" +
+		"Order\tName\ttext 3\trequired\n" +
+		"Order\tCountry\tcountry\toptional\n" +
+		"Order\tCurrency\tcurrency\toptional\n" +
+		"Order\tWeight\tmatches [0-9]{1,3}(\\.[0-9])?\toptional\n" +
+		"Order\tNote\tany\toptional\n")
+	for body, want := range map[string]string{
+		`{"Name":"Ann","Other":1}`:         "",
+		`{"Name":"Ann","Note":[1]}`:        "",
+		`{"Name":"Ann","note":1}`:          "Unrecognized field note",
+		`{"NameQ":"Ann"}`:                  "The mandatory field Name is missing",
+		`{"Name":"Ann","Country":"DE"}`:    "",
+		`{"Name":"Ann","Country":"ZZ"}`:    "Country is not valid",
+		`{"Name":"Ann","Currency":"EUR"}`:  "",
+		`{"Name":"Ann","Currency":"EURO"}`: "Currency is not valid",
+		`{"Name":"Ann","Weight":"12.5"}`:   "",
+		`{"Name":"Ann","Weight":"12.55"}`:  "Weight is not valid",
+		`{"Name":"Ann","Weight":12}`:       "Weight is not valid",
+	} {
+		if got := members.Check("Order", []byte(body)); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,9 +156,13 @@ func (s *service) reprint(api labelAPI) http.HandlerFunc {
 		var in struct {
 			ImageInfo struct {
 				ImageType string `json:"imageType"`
+				LabelType string `json:"labelType"`
 			} `json:"imageInfo"`
 		}
 		_, p := read(r, &in, "imageInfo")
+		if p.detail == "" && (!slices.Contains(imagesAtHome, in.ImageInfo.ImageType) || !slices.Contains(labelTypes, in.ImageInfo.LabelType)) {
+			p = problem{"", "imageInfo", "OASValidation: the emulator draws " + strings.Join(imagesAtHome[1:], " and ") + " of the type 4X6LABEL"}
+		}
 		if !s.isPaid(r) {
 			s.Fail(w, http.StatusUnauthorized)
 			return

@@ -79,7 +79,7 @@ func (in pickupRequest) check(now time.Time) (day time.Time, p problem) {
 		return day, problem{"", "pickupAddress", "OASValidation: firstName and lastName are required"}
 	case where.StreetAddress == "" || len(where.StreetAddress) > 50:
 		return day, problem{"", "pickupAddress.address.streetAddress", "OASValidation: streetAddress is required"}
-	case !zip5.MatchString(where.ZIPCode) && (where.City == "" || !state.MatchString(where.State)):
+	case !zip5.MatchString(where.ZIPCode) && (where.City == "" || !emulator.IsState("US", where.State)):
 		return day, problem{"020003", "pickupAddress.address", "Invalid pickup details."}
 	case len(given.Contact) == 0 || len(given.Contact) > 2:
 		return day, problem{"", "pickupAddress.contact", "OASValidation: contact has one or two items"}

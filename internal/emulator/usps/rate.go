@@ -8,7 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // mailClass is a mail class with its prices in cents.
@@ -183,14 +186,24 @@ type optionsRequest struct {
 	} `json:"packageDescription"`
 }
 
+// Words of USPS's file of shipping options.
 var (
-	zip     = regexp.MustCompile(`^\d{5}(?:[-\s]\d{4})?$`)
-	country = regexp.MustCompile(`^[A-Z]{2}$`)
+	zip             = regexp.MustCompile(`^\d{5}(?:[-\s]\d{4})?$`)
+	priceTypes      = []string{"RETAIL", "COMMERCIAL", "CONTRACT"}
+	entryFacilities = strings.Fields("NONE DESTINATION_NETWORK_DISTRIBUTION_CENTER DESTINATION_SECTIONAL_CENTER_FACILITY " +
+		"DESTINATION_DELIVERY_UNIT DESTINATION_SERVICE_HUB DESTINATION_REGIONAL_PROCESSING_DISTRIBUTION_CENTER")
 )
 
-func (in optionsRequest) check() problem {
+func (in optionsRequest) check(now time.Time) problem {
 	parcel := in.PackageDescription
 	abroad := in.DestinationCountryCode != ""
+
+	// A quote is for a day from today to 30 days ahead. As with labels, a date that
+	// is current in any time zone is accepted.
+	day, err := time.Parse(time.DateOnly, parcel.MailingDate)
+	isTooEarly := day.Before(now.UTC().Add(-36 * time.Hour))
+	isTooLate := day.After(now.UTC().Add(12*time.Hour).AddDate(0, 0, 30))
+
 	switch {
 	case len(in.PricingOptions) == 0:
 		return problem{"", "pricingOptions", "OASValidation: pricingOptions is required"}
@@ -198,7 +211,7 @@ func (in optionsRequest) check() problem {
 		return problem{"", "originZIPCode", "OASValidation: originZIPCode is not a ZIP code"}
 	case !abroad && !zip.MatchString(in.DestinationZIPCode):
 		return problem{"", "destinationZIPCode", "OASValidation: destinationZIPCode is not a ZIP code"}
-	case abroad && (!country.MatchString(in.DestinationCountryCode) || in.DestinationZIPCode != ""):
+	case abroad && (!emulator.IsCountry(in.DestinationCountryCode) || in.DestinationZIPCode != ""):
 		return problem{"", "destinationCountryCode", "OASValidation: destinationCountryCode is not a country"}
 	case parcel.Weight <= 0 || parcel.Weight > 70:
 		return problem{"030002", "weight", "Could not find working sku from SSF ingredients"}
@@ -206,11 +219,36 @@ func (in optionsRequest) check() problem {
 		return problem{"160294", "length", "length, width, and height must either be all zero or greater than zero"}
 	case abroad && parcel.MailClass != "ALL", !abroad && !slices.Contains([]string{"ALL_OUTBOUND", allReturns, "ALL"}, parcel.MailClass):
 		return problem{"", "mailClass", "OASValidation: the emulator quotes all mail classes at once"}
+	case in.EntryFacilityType != "" && !slices.Contains(entryFacilities, in.EntryFacilityType):
+		return problem{"", "destinationEntryFacilityType", "OASValidation: destinationEntryFacilityType is not valid"}
+	case parcel.MailingDate != "" && (err != nil || isTooEarly || isTooLate):
+		return problem{"160001", "packageDescription.mailingDate", "cannot be in the past or more than 30 days in the future"}
 	}
 
 	for _, option := range in.PricingOptions {
+		if option.PriceType != "" && !slices.Contains(priceTypes, option.PriceType) {
+			return problem{"", "pricingOptions.priceType", "OASValidation: priceType is not valid"}
+		}
 		if option.PriceType == "CONTRACT" && (option.PaymentAccount == nil || option.PaymentAccount.AccountNumber != Account) {
 			return problem{"160255", "paymentAccount", "An approved contract could not be found."}
+		}
+	}
+	return problem{}
+}
+
+// checkPricingMembers refuses unknown members of a pricing option, which is closed.
+func checkPricingMembers(raw []byte) problem {
+	var in struct {
+		PricingOptions []map[string]json.RawMessage `json:"pricingOptions"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return problem{"", "pricingOptions", "OASValidation: " + err.Error()}
+	}
+	for _, option := range in.PricingOptions {
+		for name := range option {
+			if name != "priceType" && name != "paymentAccount" {
+				return problem{"", "pricingOptions." + name, "OASValidation: " + name + " is not allowed"}
+			}
 		}
 	}
 	return problem{}
@@ -221,10 +259,13 @@ const allReturns = "ALL_RETURNS"
 
 func (s *service) options(w http.ResponseWriter, r *http.Request) {
 	var in optionsRequest
-	_, p := read(r, &in, "pricingOptions", "originZIPCode", "destinationZIPCode", "destinationCountryCode", "foreignPostalCode",
+	raw, p := read(r, &in, "pricingOptions", "originZIPCode", "destinationZIPCode", "destinationCountryCode", "foreignPostalCode",
 		"destinationEntryFacilityType", "packageDescription", "shippingFilter", "requestDutiesTaxesFees", "destinationCity", "destinationState", "items")
 	if p.detail == "" {
-		p = in.check()
+		p = checkPricingMembers(raw)
+	}
+	if p.detail == "" {
+		p = in.check(time.Now())
 	}
 	if p.detail != "" {
 		refuse(w, "/shipments/v3", p)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // labelRequest is the part of a label request that the emulator reads.
@@ -14,6 +16,7 @@ type labelRequest struct {
 	ImageInfo struct {
 		ImageType string `json:"imageType"`
 		LabelType string `json:"labelType"`
+		Receipt   string `json:"receiptOption"`
 	} `json:"imageInfo"`
 	ToAddress          address            `json:"toAddress"`
 	FromAddress        address            `json:"fromAddress"`
@@ -88,7 +91,6 @@ type customsForm struct {
 var (
 	phone = regexp.MustCompile(`^\+?[1-9][0-9]{7,14}$|^[0-9]{6,15}$`)
 	zip5  = regexp.MustCompile(`^\d{5}$`)
-	state = regexp.MustCompile(`^[A-Z]{2}$`)
 
 	military = []string{"AA", "AE", "AP"}
 	vague    = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
@@ -100,6 +102,8 @@ var (
 	contents   = strings.Fields("HAZMAT CREMATED_REMAINS BEES DAY_OLD_POULTRY ADULT_BIRDS OTHER_LIVES PERISHABLE PHARMACEUTICALS MEDICAL_SUPPLIES FRUITS VEGETABLES LIVE_PLANTS")
 	declared   = strings.Fields("MERCHANDISE GIFT DOCUMENT COMMERCIAL_SAMPLE RETURNED_GOODS OTHER HUMANITARIAN_DONATIONS DANGEROUS_GOODS CREMATED_REMAINS NON_NEGOTIABLE_DOCUMENT MEDICAL_SUPPLIES PHARMACEUTICALS")
 
+	labelTypes    = []string{"", "4X6LABEL"}
+	receipts      = []string{"", "NONE", "SAME_PAGE", "SEPARATE_PAGE"}
 	imagesAtHome  = []string{"", "PDF", "PNG"}
 	imagesCustoms = []string{"", "PDF"}
 )
@@ -134,8 +138,10 @@ func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	switch {
 	case !slices.Contains(images, in.ImageInfo.ImageType):
 		return problem{"160024", "imageInfo.imageType", "the emulator draws " + strings.Join(images[1:], " and ")}
-	case in.ImageInfo.LabelType != "" && in.ImageInfo.LabelType != "4X6LABEL":
+	case !slices.Contains(labelTypes, in.ImageInfo.LabelType):
 		return problem{"160004", "imageInfo.labelType", "the emulator draws 4X6LABEL"}
+	case !slices.Contains(receipts, in.ImageInfo.Receipt):
+		return problem{"", "imageInfo.receiptOption", "OASValidation: receiptOption is not valid"}
 	}
 	return in.checkCustoms(api.abroad)
 }
@@ -175,11 +181,11 @@ func (a address) check(name string, abroad bool) problem {
 		return problem{"", name, "OASValidation: a name has at most 50 characters"}
 	case a.Phone != "" && !phone.MatchString(a.Phone):
 		return problem{"", name + ".phone", "OASValidation: phone does not match"}
-	case !abroad && !state.MatchString(a.State):
+	case !abroad && !emulator.IsState("US", a.State):
 		return problem{"", name + ".state", "OASValidation: state does not match"}
 	case !abroad && !zip5.MatchString(a.ZIPCode):
 		return problem{"160119", name + ".ZIPCode", "ZIP Code is not valid"}
-	case abroad && (a.Country == "" || !state.MatchString(a.CountryCode)):
+	case abroad && (a.Country == "" || !emulator.IsCountry(a.CountryCode)):
 		return problem{"", name + ".countryISOAlpha2Code", "OASValidation: country and countryISOAlpha2Code are required"}
 	}
 	return problem{}
@@ -350,7 +356,7 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 			return problem{"", "itemDescription", "OASValidation: itemDescription is not valid"}
 		case item.Quantity < 1 || item.TotalValue < 0.01 || item.TotalWeight <= 0:
 			return problem{"", "contents", "OASValidation: itemQuantity, itemTotalValue and itemTotalWeight are required"}
-		case abroad && !country.MatchString(item.OriginCountry):
+		case abroad && !emulator.IsCountry(item.OriginCountry):
 			return problem{"160141", "countryOfOrigin", item.OriginCountry + " is not a valid Country Code"}
 		}
 	}

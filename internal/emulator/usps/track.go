@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -195,6 +196,13 @@ func (s *service) trackMany(w http.ResponseWriter, r *http.Request) {
 	if _, p := read(r, &in); p.detail != "" || len(in) == 0 || len(in) > 35 {
 		refuse(w, "/tracking/v3r2", problem{"", "body", "OASValidation: between 1 and 35 numbers are required"})
 		return
+	}
+
+	for i, asked := range in {
+		if asked.TrackingNumber == "" {
+			refuse(w, "/tracking/v3r2", problem{"", "[" + strconv.Itoa(i) + "].trackingNumber", "OASValidation: trackingNumber is required"})
+			return
+		}
 	}
 
 	status := http.StatusOK
