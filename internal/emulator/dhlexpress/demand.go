@@ -11,31 +11,11 @@ import (
 	"time"
 )
 
-// The fields that a request must have, as paths; "[]" means every element. An
-// empty postal code is accepted.
-var (
-	ratesNeed = []string{
-		"customerDetails.shipperDetails.postalCode", "customerDetails.shipperDetails.cityName", "customerDetails.shipperDetails.countryCode",
-		"customerDetails.receiverDetails.postalCode", "customerDetails.receiverDetails.cityName", "customerDetails.receiverDetails.countryCode",
-		"plannedShippingDateAndTime", "unitOfMeasurement", "isCustomsDeclarable", "packages[].weight",
-	}
-	partyNeeds = []string{
-		"postalAddress.postalCode", "postalAddress.cityName", "postalAddress.countryCode", "postalAddress.addressLine1",
-		"contactInformation.phone", "contactInformation.companyName", "contactInformation.fullName",
-	}
-	shipmentNeeds = []string{
-		"plannedShippingDateAndTime", "pickup.isRequested", "productCode", "accounts[].typeCode", "accounts[].number",
-		"content.packages[].weight", "content.isCustomsDeclarable", "content.description", "content.incoterm", "content.unitOfMeasurement",
-	}
-	declarationNeeds = []string{
-		"lineItems[].number", "lineItems[].description", "lineItems[].price", "lineItems[].quantity.value",
-		"lineItems[].quantity.unitOfMeasurement", "lineItems[].manufacturerCountry", "lineItems[].weight",
-	}
-	limits = map[string]int{
-		"postalCode": 12, "cityName": 45, "countryCode": 2, "provinceCode": 35, "addressLine1": 45, "addressLine2": 45, "addressLine3": 45,
-		"labelFreeText": 150, "localProductCode": 3, "phone": 70, "email": 70, "companyName": 100, "fullName": 255, "incoterm": 3,
-	}
-)
+// limits are the lengths of texts, by the name of their member.
+var limits = map[string]int{
+	"postalCode": 12, "cityName": 45, "countryCode": 2, "provinceCode": 35, "addressLine1": 45, "addressLine2": 45, "addressLine3": 45,
+	"labelFreeText": 150, "localProductCode": 3, "phone": 70, "email": 70, "companyName": 100, "fullName": 255, "incoterm": 3,
+}
 
 // read decodes a request twice: as it is, to see what is missing, and into v.
 func read(r *http.Request, v any) (doc map[string]any, invalid []string) {
@@ -92,6 +72,9 @@ func findMissing(doc any, pointer, path string) string {
 		return pointer + ": expected minimum item count: 1, found: 0"
 	}
 	for i, element := range list {
+		if !deeper {
+			break
+		}
 		if text := findMissing(element, pointer+"/"+strconv.Itoa(i), rest); text != "" {
 			return text
 		}

@@ -102,6 +102,26 @@ func TestAMemberThatDHLDoesNotKnowIsRefused(t *testing.T) {
 	}
 }
 
+// TestMembersInsideOptionalObjectsAreChecked: DHL demands members of an object that may
+// be left out, and knows the codes of its members.
+func TestMembersInsideOptionalObjectsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	right := shipment(t, "R-2")
+	for key, wrong := range map[string]string{
+		"#/content/packages/0/dimensions: required key [height] not found": strings.Replace(right, `, "height": 10`, "", 1),
+		"#/estimatedDeliveryDate: required key [isRequested] not found":    strings.Replace(right, "{", `{"estimatedDeliveryDate":{"typeCode":"QDDF"},`, 1),
+		"#/estimatedDeliveryDate/typeCode: QDDZ is not a valid enum value": strings.Replace(right, "{", `{"estimatedDeliveryDate":{"isRequested":true,"typeCode":"QDDZ"},`, 1),
+		"countryCode: ZZ is not a valid enum value":                        strings.Replace(right, `"countryCode": "DE"`, `"countryCode": "ZZ"`, 1),
+		"#/content/declaredValueCurrency: EURO is not a valid enum value":  strings.Replace(right, `"content": {`, `"content": {"declaredValueCurrency":"EURO",`, 1),
+	} {
+		status, answer, err := b.do("POST", "/shipments", wrong)
+		if text := fmt.Sprint(answer); wrong == right || err != nil || status != 422 || !strings.Contains(text, key) {
+			t.Errorf("%s: %d %s, %v", key, status, text, err)
+		}
+	}
+}
+
 // lookUp looks up shipments by a reference.
 func (b *bench) lookUp(reference string) (int, map[string]any) {
 	b.t.Helper()

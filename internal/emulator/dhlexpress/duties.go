@@ -30,13 +30,6 @@ type landedRequest struct {
 	} `json:"items"`
 }
 
-var landedNeeds = []string{
-	"customerDetails.shipperDetails.postalCode", "customerDetails.shipperDetails.cityName", "customerDetails.shipperDetails.countryCode",
-	"customerDetails.receiverDetails.postalCode", "customerDetails.receiverDetails.cityName", "customerDetails.receiverDetails.countryCode",
-	"accounts[].typeCode", "accounts[].number", "unitOfMeasurement", "currencyCode", "isCustomsDeclarable", "getCostBreakdown",
-	"packages[].weight", "items[].number", "items[].manufacturerCountry", "items[].quantity", "items[].unitPrice", "items[].unitPriceCurrencyCode",
-}
-
 // What the emulator's customs charge: shares of the value, and a fee in the
 // currency of the destination.
 const (
@@ -55,8 +48,7 @@ func (s standIn) landedCost(w http.ResponseWriter, r *http.Request) {
 	var in landedRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(unknownMembers("landed-cost", doc), missing(doc, "#", landedNeeds...)...)
-		invalid = append(invalid, invalidSizes(doc, "#")...)
+		invalid = append(checkMembers("landed-cost", doc), invalidSizes(doc, "#")...)
 	}
 	if invalid == nil && !slices.Contains(in.Accounts, account{"shipper", Account}) {
 		invalid = []string{"The account number is not found or invalid. Please check the account number and retry."}

@@ -25,12 +25,6 @@ type pickupRequest struct {
 	} `json:"customerDetails"`
 }
 
-// pickupNeeds are the fields that a booking must have, besides a party.
-var pickupNeeds = []string{
-	"plannedPickupDateAndTime", "accounts[].typeCode", "accounts[].number", "shipmentDetails[].productCode",
-	"shipmentDetails[].isCustomsDeclarable", "shipmentDetails[].unitOfMeasurement", "shipmentDetails[].packages[].weight",
-}
-
 var closeTime = regexp.MustCompile(`^([0-1][0-9]|2[0-3]):[0-5][0-9]$`)
 
 // lastCourier is the hour after which no courier comes on the same day.
@@ -42,11 +36,7 @@ func (s standIn) bookPickup(w http.ResponseWriter, r *http.Request) {
 	var in pickupRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(unknownMembers("pickups", doc), missing(doc, "#", pickupNeeds...)...)
-		invalid = append(invalid, invalidSizes(doc, "#")...)
-		for _, need := range partyNeeds {
-			invalid = append(invalid, missing(doc, "#", "customerDetails.shipperDetails."+need)...)
-		}
+		invalid = append(checkMembers("pickups", doc), invalidSizes(doc, "#")...)
 	}
 	if invalid == nil {
 		invalid = in.check(time.Now())

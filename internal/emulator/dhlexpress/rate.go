@@ -105,8 +105,7 @@ func (s standIn) rates(w http.ResponseWriter, r *http.Request) {
 	var in rateRequest
 	doc, invalid := read(r, &in)
 	if invalid == nil {
-		invalid = append(unknownMembers("rates", doc), missing(doc, "#", ratesNeed...)...)
-		invalid = append(invalid, invalidSizes(doc, "#")...)
+		invalid = append(checkMembers("rates", doc), invalidSizes(doc, "#")...)
 	}
 	if invalid == nil {
 		invalid = in.check(time.Now())

@@ -134,7 +134,7 @@ func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 	doc, invalid := read(r, &in)
 	if invalid == nil {
 		details := in.CustomerDetails
-		invalid = append(unknownMembers("shipments", doc), schemaErrors(doc, in.Content.IsCustomsDeclarable)...)
+		invalid = append(checkMembers("shipments", doc), schemaErrors(doc, in.Content.IsCustomsDeclarable)...)
 		invalid = append(invalid, details.ShipperDetails.check("#/customerDetails/shipperDetails")...)
 		invalid = append(invalid, details.ReceiverDetails.check("#/customerDetails/receiverDetails")...)
 		invalid = append(invalid, in.checkPoint()...)
@@ -229,20 +229,11 @@ func (in shipment) hasInvoice() bool {
 	return false
 }
 
-// schemaErrors returns what is missing or of the wrong size in a purchase.
+// schemaErrors returns what is missing or of the wrong size in a purchase, besides its
+// members.
 func schemaErrors(doc map[string]any, dutiable bool) (invalid []string) {
-	invalid = missing(doc, "#", shipmentNeeds...)
-	for _, side := range []string{"shipperDetails", "receiverDetails"} {
-		for _, need := range partyNeeds {
-			invalid = append(invalid, missing(doc, "#", "customerDetails."+side+"."+need)...)
-		}
-	}
-
 	if dutiable {
-		for _, need := range declarationNeeds {
-			invalid = append(invalid, missing(doc, "#", "content.exportDeclaration."+need)...)
-		}
-		invalid = append(invalid, missing(doc, "#", "content.declaredValue", "content.declaredValueCurrency")...)
+		invalid = missing(doc, "#", "content.exportDeclaration", "content.declaredValue", "content.declaredValueCurrency")
 	}
 	return append(invalid, invalidSizes(doc, "#")...)
 }
