@@ -16,6 +16,7 @@ package fedex
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -201,15 +202,25 @@ func marshal(body object) []byte {
 // read decodes a request, and refuses anything that is not JSON of the expected
 // structure.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	_, ok := readBody(w, r, into)
+	return ok
+}
+
+// readBody is read, and returns the body as it was sent.
+func readBody(w http.ResponseWriter, r *http.Request, into any) (body []byte, ok bool) {
 	const limit = 16 << 20
 
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid content type.")
-		return false
+		return nil, false
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit)).Decode(into); err != nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil {
 		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid field value in the input.")
-		return false
+		return nil, false
 	}
-	return true
+	return body, true
 }

@@ -164,6 +164,9 @@ func TestBadRequestsAreRefusedAndNotSold(t *testing.T) {
 		{`"value":2.5`, `"value":250`, "PACKAGE.WEIGHT.EXCEEDED"},
 		{`"postalCode":"10118","countryCode":"US"`, `"postalCode":"H3Z2Y7","countryCode":"CA"`, "CUSTOMSCLEARANCEDETAIL.REQUIRED"},
 		{`"recipients":[`, `"recipients":"`, "INVALID.INPUT.EXCEPTION"},
+		{`"phoneNumber":"2125550199"`, `"PhoneNumber":"2125550199"`, "INVALID.INPUT.EXCEPTION"},
+		{`"stateOrProvinceCode":"NY"`, `"stateOrProvinceCode":"ZZ"`, "STATEORPROVINCECODE.INVALID"},
+		{`"totalWeight"`, `"totalWeights"`, "INVALID.INPUT.EXCEPTION"},
 	} {
 		status, body, err := c.ask("POST", "/ship/v1/shipments", strings.Replace(purchase, x.old, x.now, 1))
 		if status != 400 || err != nil || !strings.Contains(body, `"code":"`+x.code+`"`) {

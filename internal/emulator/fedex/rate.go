@@ -265,7 +265,8 @@ func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
 		Control       struct{ ReturnTransitTimes bool } `json:"rateRequestControlParameters"`
 		Shipment      shipment                          `json:"requestedShipment"`
 	}
-	if !read(w, r, &request) {
+	body, ok := readBody(w, r, &request)
+	if !ok {
 		return
 	}
 
@@ -276,6 +277,9 @@ func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
 	}
 	if !knownAccount(request.AccountNumber.Value) {
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
+	}
+	if bad == nil {
+		bad = checkMembers("Rate", body)
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)

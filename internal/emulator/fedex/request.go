@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // The parts of a request that the emulator reads.
@@ -153,11 +155,11 @@ func (s *shipment) check() *problem {
 	from := s.Shipper.Address
 	to := s.to().Address
 	switch {
-	case len(from.CountryCode) != 2 || len(to.CountryCode) != 2:
+	case !emulator.IsCountry(from.CountryCode) || !emulator.IsCountry(to.CountryCode):
 		return &problem{"COUNTRYCODE.INVALID", "Country code is invalid or missing."}
-	case from.CountryCode == "US" && len(from.PostalCode) < 5:
+	case !from.hasPostalCode():
 		return &problem{"ORIGIN.POSTAL.REQUIRED", "Origin postal code is required."}
-	case to.CountryCode == "US" && len(to.PostalCode) < 5:
+	case !to.hasPostalCode():
 		return &problem{"DESTINATION.POSTAL.REQUIRED", "Destination postal code is required."}
 	case !slices.Contains(pickups, s.PickupType):
 		return &problem{"PICKUPTYPE.INVALID", "Pickup type is invalid or missing."}
@@ -167,6 +169,8 @@ func (s *shipment) check() *problem {
 		return &problem{"CUSTOMSCLEARANCEDETAIL.REQUIRED", "Customs clearance detail is required for international shipments."}
 	case s.abroad() && s.Customs.DutiesPayment.PaymentType == "":
 		return &problem{"DUTIESPAYMENT.REQUIRED", "Duties payment is required for international shipments."}
+	case from.State != "" && !emulator.IsState(from.CountryCode, from.State), to.State != "" && !emulator.IsState(to.CountryCode, to.State):
+		return &problem{"STATEORPROVINCECODE.INVALID", "State or province code is invalid or missing."}
 	}
 
 	for _, sent := range s.Pieces {
@@ -181,6 +185,19 @@ func (s *shipment) check() *problem {
 		return s.checkCommodities()
 	}
 	return nil
+}
+
+// postalCountries are those that FedEx calls postal aware: their addresses need a
+// postal code.
+var postalCountries = strings.Fields("AT AU BE BR CA CH CL CN CO CZ DE DK EC EE ES FI FR GB GR HU ID IN IT JP KR LT LU LV MX MY NL NO PH PL PT RO RU SA SE SG SI SK TH TR US ZA")
+
+// hasPostalCode reports whether the place has the postal code that its country
+// requires.
+func (p place) hasPostalCode() bool {
+	if p.CountryCode == "US" {
+		return len(p.PostalCode) >= 5
+	}
+	return p.PostalCode != "" || !slices.Contains(postalCountries, p.CountryCode)
 }
 
 // flatPackagings and flatServices are those that have flat rates, with the heaviest
@@ -326,7 +343,7 @@ func (p *party) check() *problem {
 		return &problem{"STREETLINE.TOOLONG", "A street line has 35 characters at most."}
 	case address.City == "" || len([]rune(address.City)) > 35:
 		return &problem{"CITY.INVALID", "City is invalid or missing."}
-	case isAmerican && len(address.State) != 2:
+	case isAmerican && len(address.State) != 2 || !emulator.IsState(address.CountryCode, address.State):
 		return &problem{"STATEORPROVINCECODE.INVALID", "State or province code is invalid or missing."}
 	case contact.PersonName == "" && contact.CompanyName == "":
 		return &problem{"CONTACT.NAME.REQUIRED", "A person or company name is required."}

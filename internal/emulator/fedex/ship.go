@@ -32,13 +32,17 @@ type shipRequest struct {
 
 // check decodes a purchase and refuses it if FedEx would.
 func check(w http.ResponseWriter, r *http.Request) (request shipRequest, ok bool) {
-	if !read(w, r, &request) {
+	body, ok := readBody(w, r, &request)
+	if !ok {
 		return request, false
 	}
 
 	bad := request.problem()
 	if options := request.LabelResponseOptions; bad == nil && options != "LABEL" && options != "URL_ONLY" {
 		bad = &problem{"LABELRESPONSEOPTIONS.REQUIRED", "Label response options are invalid or missing."}
+	}
+	if bad == nil {
+		bad = checkMembers("Ship", body)
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
@@ -63,12 +67,16 @@ func (request *shipRequest) problem() *problem {
 // rehearse checks a shipment of one package and sells nothing.
 func (f *fedex) rehearse(w http.ResponseWriter, r *http.Request) {
 	var request shipRequest
-	if !read(w, r, &request) {
+	sent, ok := readBody(w, r, &request)
+	if !ok {
 		return
 	}
 	bad := request.problem()
 	if bad == nil && len(request.Shipment.Pieces) != 1 {
 		bad = &problem{"TOTALPACKAGECOUNT.EXCEEDS.LIMIT", "Only a shipment of one package can be validated."}
+	}
+	if bad == nil {
+		bad = checkMembers("Rehearse", sent)
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
@@ -239,7 +247,8 @@ func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
 		AccountNumber                   value
 		TrackingNumber, DeletionControl string
 	}
-	if !read(w, r, &request) {
+	sent, ok := readBody(w, r, &request)
+	if !ok {
 		return
 	}
 
@@ -256,6 +265,8 @@ func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
 		bad = &problem{"SHIPMENT.CANCEL.NOTALLOWED", "The shipment has been tendered and cannot be cancelled."}
 	case !voided && f.isClosed(entry):
 		bad = &problem{"SHIPMENT.CANCEL.NOTALLOWED", "The shipment is on a manifest and cannot be cancelled."}
+	default:
+		bad = checkMembers("Cancel", sent)
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)

@@ -107,7 +107,8 @@ func (f *fedex) trackReference(w http.ResponseWriter, r *http.Request) {
 		IncludeDetailedScans bool
 		Search               search `json:"referencesInformation"`
 	}
-	if !read(w, r, &request) {
+	body, ok := readBody(w, r, &request)
+	if !ok {
 		return
 	}
 
@@ -117,7 +118,11 @@ func (f *fedex) trackReference(w http.ResponseWriter, r *http.Request) {
 	if len(known) > 0 {
 		sender = memory(known[0]).From
 	}
-	if bad := request.Search.check(sender.today(time.Now())); bad != nil {
+	bad := request.Search.check(sender.today(time.Now()))
+	if bad == nil {
+		bad = checkMembers("TrackReference", body)
+	}
+	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
@@ -146,12 +151,17 @@ func (f *fedex) trackNumbers(w http.ResponseWriter, r *http.Request) {
 			Number struct{ TrackingNumber string } `json:"trackingNumberInfo"`
 		} `json:"trackingInfo"`
 	}
-	if !read(w, r, &request) {
+	body, ok := readBody(w, r, &request)
+	if !ok {
 		return
 	}
 	const most = 30
 	if n := len(request.Info); n == 0 || n > most {
 		refuse(w, r, http.StatusBadRequest, "TRACKING.TRACKINGNUMBER.EMPTY", "Please provide one to thirty tracking numbers.")
+		return
+	}
+	if bad := checkMembers("TrackNumber", body); bad != nil {
+		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
 
