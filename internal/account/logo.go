@@ -54,6 +54,12 @@ func (s *Service) Logo(ctx context.Context, id ship.AccountID) (Logo, error) {
 	return logo, err
 }
 
+// StorageToday returns what the account has stored today in live and in test mode, and
+// how much it can store.
+func (s *Service) StorageToday(ctx context.Context, id ship.AccountID) ([]store.StorageUse, error) {
+	return s.store.StorageToday(ctx, id)
+}
+
 // LogoPicture returns the picture of that hash; ship.NotFound if the account
 // has another by now.
 func (s *Service) LogoPicture(ctx context.Context, id ship.AccountID, hash string) (Logo, error) {

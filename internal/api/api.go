@@ -51,8 +51,9 @@ type Config struct {
 	Inquiry   *inquiry.Service
 	Batch     *batch.Service
 	Journal   *journal.Service
-	Box       *seal.Box      // seals stored answers that hold secrets
-	Heavy     *budget.Budget // memory for large bodies; nil sets no limit
+	Box       *seal.Box        // seals stored answers that hold secrets
+	Heavy     *budget.Budget   // memory for large bodies; nil sets no limit
+	Uploads   *httpkit.Uploads // receives large bodies; nil reads them as they arrive
 
 	BaseURL        string // address of the service, the start of every absolute URL that it gives out
 	Limits         Limits

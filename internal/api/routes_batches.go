@@ -57,6 +57,7 @@ func (s *server) batchRoutes() []*route {
 				body:    batchShown{},
 				headers: []string{"Location", "Retry-After", "Idempotent-Replayed"},
 			}},
+			codes: []string{"storage_quota_reached"},
 		},
 		{
 			method:   http.MethodGet,

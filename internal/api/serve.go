@@ -176,9 +176,7 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 		}
 	}
 
-	// The memory is reserved before the body is read: large bodies that arrive
-	// at the same time would fill it before they are parsed.
-	release, err := s.Heavy.Reserve(r.Context(), rt.memory)
+	release, err := s.reserve(ex, rt, w, r)
 	if err != nil {
 		return done, err
 	}
@@ -196,6 +194,29 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 		return done, err
 	}
 	return done, rt.checkBody(ex)
+}
+
+// reserve reserves memory for a large body. It is reserved when the body has arrived
+// and before it is parsed: a client that sends slowly keeps nobody else from it, and
+// bodies that arrive at the same time do not fill it.
+func (s *server) reserve(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r *http.Request) (release func(), err error) {
+	if rt.memory == 0 {
+		return func() {}, nil
+	}
+	owner := ex.Principal.Tenant.Account
+	drop, err := s.Uploads.Receive(w, r, owner, max(s.Limits.Body, rt.maxBody))
+	if err != nil {
+		return nil, err
+	}
+	free, err := s.Heavy.Reserve(r.Context(), owner, rt.memory)
+	if err != nil {
+		drop()
+		return nil, err
+	}
+	return func() {
+		free()
+		drop()
+	}, nil
 }
 
 // hasBody reports whether requests of the method have a body.

@@ -37,7 +37,7 @@ func (s *server) uploadRoutes() []*route {
 			body:    wire.Document{},
 			headers: []string{"Location"},
 		}},
-		codes: []string{"shipment_not_found", "label_not_ready", "too_many_documents"},
+		codes: []string{"shipment_not_found", "label_not_ready", "too_many_documents", "storage_quota_reached"},
 	}
 
 	resolve := &route{

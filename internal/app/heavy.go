@@ -1,9 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/httpkit"
 )
 
 // gcPercent trades a few megabytes for CPU: the heap is small, so with Go's own
@@ -32,26 +36,49 @@ const (
 	heavyWait    = 5 * time.Second
 )
 
-// newBudget returns the memory for heavy work, with its metrics.
-func newBudget(cfg config.Config, reg prometheus.Registerer) (*budget.Budget, error) {
-	heavy := budget.New(budget.Options{
+// newBudgets returns the memory for files and for labels, with their metrics. A
+// label does not wait for files: a warehouse stands still without labels.
+func newBudgets(cfg config.Config, reg prometheus.Registerer) (files, labels *budget.Budget, err error) {
+	garbage := newCollector()
+	files = budget.New(budget.Options{
+		Name:    "files",
 		Bytes:   cfg.HeavyWorkBytes,
 		Waiting: heavyWaiting,
 		Wait:    heavyWait,
-		Busy:    newCollector().setBusy,
+		Busy:    garbage.setBusy,
 	})
-	if err := reg.Register(heavy); err != nil {
-		return nil, fmt.Errorf("metrics of heavy work: %w", err)
+	labels = budget.New(budget.Options{
+		Name:    "labels",
+		Bytes:   cfg.LabelWorkBytes,
+		Waiting: heavyWaiting,
+		Wait:    heavyWait,
+		Busy:    garbage.setBusy,
+	})
+	if err := reg.Register(budget.Set{files, labels}); err != nil {
+		return nil, nil, fmt.Errorf("metrics of heavy work: %w", err)
 	}
-	return heavy, nil
+	return files, labels, nil
+}
+
+// newUploads returns what receives large bodies. Their files are not those of the
+// spool: a full directory must not keep purchases from being written down.
+func newUploads(cfg config.Config) (*httpkit.Uploads, error) {
+	dir := cmp.Or(cfg.UploadDir, os.TempDir())
+	if spool := cfg.SpoolDir; spool != "" {
+		inSpool, err := filepath.Rel(spool, dir)
+		if err == nil && !strings.HasPrefix(inSpool, "..") {
+			return nil, fmt.Errorf("UPLOAD_DIR: %s is in SPOOL_DIR; choose a directory outside of it", dir)
+		}
+	}
+	return httpkit.NewUploads(dir), nil
 }
 
 // A collector makes the garbage collector work more often while there is heavy
 // work, and a moment longer: the next piece often follows at once.
 type collector struct {
-	mu     sync.Mutex
-	isBusy bool
-	idle   *time.Timer
+	mu   sync.Mutex
+	busy int // budgets that are
+	idle *time.Timer
 }
 
 func newCollector() *collector {
@@ -61,16 +88,18 @@ func newCollector() *collector {
 	return c
 }
 
-// setBusy is called when heavy work begins and when it has ended.
+// setBusy is called when the heavy work of a budget begins and when it has ended.
 func (c *collector) setBusy(isBusy bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.isBusy = isBusy
 	if isBusy {
+		c.busy++
 		c.idle.Stop()
 		setGCPercent(heavyGCPercent)
-	} else {
+		return
+	}
+	if c.busy--; c.busy == 0 {
 		c.idle.Reset(heavyIdleAfter)
 	}
 }
@@ -82,7 +111,7 @@ func (c *collector) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	if !c.isBusy {
+	if c.busy == 0 {
 		debug.FreeOSMemory()
 		setGCPercent(gcPercent)
 	}

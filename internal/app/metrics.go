@@ -24,6 +24,7 @@ func newRegistry(st *store.Store, log *slog.Logger) (*prometheus.Registry, error
 		collectors.NewBuildInfoCollector(),
 		vitals{store: st, log: log},
 		poolStats(st.Pools()),
+		storageStats{st},
 	} {
 		if err := reg.Register(collector); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -94,6 +95,29 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())
+}
+
+// storageStats shows what this copy has stored for accounts.
+type storageStats struct{ store *store.Store }
+
+var (
+	storedBytes    = prometheus.NewDesc("waybill_stored_bytes_total", "Bytes of uploaded documents, batches and objects under /v2 that accounts have stored.", []string{"mode"}, nil)
+	storageRefused = prometheus.NewDesc("waybill_storage_refused_total", "Requests that were refused because the account has stored too much in a day.", []string{"mode"}, nil)
+)
+
+// Describe lists the metrics.
+func (storageStats) Describe(ch chan<- *prometheus.Desc) {
+	ch <- storedBytes
+	ch <- storageRefused
+}
+
+// Collect reads them.
+func (s storageStats) Collect(ch chan<- prometheus.Metric) {
+	for mode, livemode := range map[string]bool{"live": true, "test": false} {
+		bytes, refused := s.store.StorageCounts(livemode)
+		ch <- prometheus.MustNewConstMetric(storedBytes, prometheus.CounterValue, float64(bytes), mode)
+		ch <- prometheus.MustNewConstMetric(storageRefused, prometheus.CounterValue, float64(refused), mode)
+	}
 }
 
 // poolStats shows the pools of connections.

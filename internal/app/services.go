@@ -70,6 +70,7 @@ type services struct {
 	box       *seal.Box
 	traffic   *carrierkit.Traffic
 	heavy     *budget.Budget
+	uploads   *httpkit.Uploads
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
@@ -78,6 +79,11 @@ func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (
 		Connections: cfg.DatabaseConnections,
 		Tracer:      tracer,
 		Cell:        cfg.Cell,
+		Quota: store.StorageQuota{
+			Live:            cfg.StorageLive,
+			Test:            cfg.StorageTest,
+			KeepTestUploads: cfg.TestUploadsFor,
+		},
 	})
 }
 
@@ -181,7 +187,11 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, fmt.Errorf("carrier metrics: %w", err)
 	}
 
-	heavy, err := newBudget(cfg, reg)
+	heavy, forLabels, err := newBudgets(cfg, reg)
+	if err != nil {
+		return services{}, err
+	}
+	uploads, err := newUploads(cfg)
 	if err != nil {
 		return services{}, err
 	}
@@ -213,7 +223,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		},
 		Log: log,
 	})
-	renderer, err := newRenderer(cfg, heavy)
+	renderer, err := newRenderer(cfg, forLabels)
 	if err != nil {
 		return services{}, err
 	}
@@ -255,6 +265,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		box:       box,
 		traffic:   live.traffic,
 		heavy:     heavy,
+		uploads:   uploads,
 		tracking: tracking.New(tracking.Config{
 			Store:          st,
 			BaseURL:        baseURL,
@@ -436,6 +447,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		Batch:          a.services.batch,
 		Box:            a.services.box,
 		Heavy:          a.services.heavy,
+		Uploads:        a.services.uploads,
 		BaseURL:        a.baseURL,
 		TrustedProxies: a.cfg.TrustedProxies,
 		Log:            a.log,

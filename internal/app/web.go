@@ -34,6 +34,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Bulk:         a.services.bulk,
 		Box:          a.services.box,
 		Heavy:        a.services.heavy,
+		Uploads:      a.services.uploads,
 		NeedsCustoms: carrierkit.NeedsCustoms,
 		Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
 			return a.services.traffic.Waits(string(id))

@@ -141,7 +141,8 @@ func create(ctx context.Context, tx *store.Store, in CreateInput, created *Batch
 	if err := tx.AddRequestedBatch(ctx, created.Batch); err != nil {
 		return err
 	}
-	if err := addLines(ctx, tx, in.Lines, created); err != nil {
+	size, err := addLines(ctx, tx, in.Lines, created)
+	if err != nil {
 		return err
 	}
 	if err := tx.Enqueue(ctx, job.BuyBatch{Account: in.Tenant.Account, Livemode: in.Tenant.Livemode, Batch: created.ID}, 0); err != nil {
@@ -157,11 +158,15 @@ func create(ctx context.Context, tx *store.Store, in CreateInput, created *Batch
 			return err
 		}
 	}
-	return tx.AuditChange(ctx, store.EntryOf(in.Tenant, "batch.requested", string(created.ID)))
+	if err := tx.AuditChange(ctx, store.EntryOf(in.Tenant, "batch.requested", string(created.ID))); err != nil {
+		return err
+	}
+	return tx.CountStored(ctx, in.Tenant, size)
 }
 
-// addLines stores the lines of a batch, and counts them in its tally.
-func addLines(ctx context.Context, tx *store.Store, lines iter.Seq[NewLine], created *Batch) error {
+// addLines stores the lines of a batch, counts them in its tally, and returns how many
+// bytes they have.
+func addLines(ctx context.Context, tx *store.Store, lines iter.Seq[NewLine], created *Batch) (total int, err error) {
 	var rows []store.BatchRow
 	size := 0
 	number := 0
@@ -179,19 +184,20 @@ func addLines(ctx context.Context, tx *store.Store, lines iter.Seq[NewLine], cre
 		number++
 		row, err := line.row(number)
 		if err != nil {
-			return err
+			return total, err
 		}
 		created.Tally.Rows[row.State]++
 
 		rows = append(rows, row)
 		size += len(row.Request) + len(row.Problems)
+		total += len(row.Request) + len(row.Problems)
 		if size >= insertBytes {
 			if err := flush(); err != nil {
-				return err
+				return total, err
 			}
 		}
 	}
-	return flush()
+	return total, flush()
 }
 
 // row is the line as it is stored. One that is valid waits to be bought.

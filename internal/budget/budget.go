@@ -8,12 +8,12 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -34,6 +34,7 @@ const Minimum = DrawPages
 
 // Options are the settings of a budget.
 type Options struct {
+	Name    string        // of the work, in the metrics; "files" if it is empty
 	Bytes   int64         // of all work at once
 	Waiting int           // how many pieces of work may wait
 	Wait    time.Duration // how long each may wait
@@ -45,47 +46,42 @@ type Options struct {
 
 // Budget is shared by all heavy work of a process. It is safe for concurrent
 // use. A nil budget allows everything.
+// Accounts have shares of it; see Shares.
 type Budget struct {
 	options Options
-	bytes   *semaphore.Weighted
-	places  *semaphore.Weighted // in the queue
+	shares  *Shares
 	busy    busyCounter
-
-	waiting  atomic.Int64
-	reserved atomic.Int64
-	refused  atomic.Int64
+	refused atomic.Int64
 }
 
 // New returns a budget, of at least Minimum bytes.
 func New(options Options) *Budget {
 	options.Bytes = max(options.Bytes, Minimum)
+	options.Name = cmp.Or(options.Name, "files")
 	return &Budget{
 		options: options,
-		bytes:   semaphore.NewWeighted(options.Bytes),
-		places:  semaphore.NewWeighted(int64(options.Waiting)),
+		shares:  NewShares(options.Bytes, options.Waiting),
 		busy:    busyCounter{notify: options.Busy},
 	}
 }
 
-// Reserve waits until the bytes are free. The caller must call release when the
-// work is done. The error is ship.Unavailable if there is no room in time; it
-// says when to try again.
+// Reserve waits until the bytes are free for work of the account. The caller must
+// call release when the work is done. The error is ship.Unavailable if there is no
+// room in time; it says when to try again.
 //
-// A caller that holds a reservation must not ask for another: each would wait
-// for the other.
-func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err error) {
+// What the work needs must be there before: a reservation during which a client is
+// waited for keeps others from theirs. A caller that holds a reservation must not
+// ask for another: each would wait for the other.
+func (b *Budget) Reserve(ctx context.Context, owner ship.AccountID, bytes int64) (release func(), err error) {
 	if b == nil || bytes == 0 {
 		return func() {}, nil
 	}
 	bytes = min(bytes, b.options.Bytes)
 
-	if !b.bytes.TryAcquire(bytes) {
-		if err := b.queue(ctx, bytes); err != nil {
-			b.refused.Add(1)
-			return nil, err
-		}
+	if err := b.acquire(ctx, owner, bytes); err != nil {
+		b.refused.Add(1)
+		return nil, err
 	}
-	b.reserved.Add(bytes)
 	b.busy.begin()
 
 	var done atomic.Bool
@@ -94,30 +90,22 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err 
 			return
 		}
 		b.busy.end()
-		b.reserved.Add(-bytes)
-		b.bytes.Release(bytes)
+		b.shares.Release(owner, bytes)
 	}, nil
 }
 
-// queue waits for the bytes, if the queue has a place.
-func (b *Budget) queue(ctx context.Context, bytes int64) error {
-	if !b.places.TryAcquire(1) {
-		return b.full()
-	}
-	defer b.places.Release(1)
-
-	b.waiting.Add(1)
-	defer b.waiting.Add(-1)
-
+// acquire takes the bytes, and waits for them if the queue has a place.
+func (b *Budget) acquire(ctx context.Context, owner ship.AccountID, bytes int64) error {
 	waiting, cancel := context.WithTimeout(ctx, b.options.Wait)
 	defer cancel()
-	if b.bytes.Acquire(waiting, bytes) == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
+	err := b.shares.Acquire(waiting, owner, bytes)
+	if err != nil && ctx.Err() != nil {
 		return ctx.Err() // the client has left, or its time is over
 	}
-	return b.full()
+	if err != nil {
+		return b.full()
+	}
+	return nil
 }
 
 // full is the error of work that there is no room for.
@@ -132,23 +120,31 @@ func (b *Budget) full() error {
 
 // The metrics of a budget.
 var (
-	limitMetric    = prometheus.NewDesc("waybill_heavy_work_limit_bytes", "Memory that heavy work may reserve: HEAVY_WORK_BYTES.", nil, nil)
-	reservedMetric = prometheus.NewDesc("waybill_heavy_work_reserved_bytes", "Memory that heavy work has reserved now.", nil, nil)
-	waitingMetric  = prometheus.NewDesc("waybill_heavy_work_waiting", "Requests that wait for memory for heavy work.", nil, nil)
-	refusedMetric  = prometheus.NewDesc("waybill_heavy_work_refused_total", "Requests that were refused because heavy work had no memory left.", nil, nil)
+	labels         = []string{"work"}
+	limitMetric    = prometheus.NewDesc("waybill_heavy_work_limit_bytes", "Memory that heavy work may reserve: HEAVY_WORK_BYTES, and LABEL_WORK_BYTES for labels.", labels, nil)
+	reservedMetric = prometheus.NewDesc("waybill_heavy_work_reserved_bytes", "Memory that heavy work has reserved now.", labels, nil)
+	waitingMetric  = prometheus.NewDesc("waybill_heavy_work_waiting", "Requests that wait for memory for heavy work.", labels, nil)
+	refusedMetric  = prometheus.NewDesc("waybill_heavy_work_refused_total", "Requests that were refused because heavy work had no memory left.", labels, nil)
 )
 
+// A Set is the budgets of a process, for their metrics.
+type Set []*Budget
+
 // Describe is prometheus.Collector.
-func (b *Budget) Describe(out chan<- *prometheus.Desc) {
+func (set Set) Describe(out chan<- *prometheus.Desc) {
 	for _, metric := range []*prometheus.Desc{limitMetric, reservedMetric, waitingMetric, refusedMetric} {
 		out <- metric
 	}
 }
 
 // Collect is prometheus.Collector.
-func (b *Budget) Collect(out chan<- prometheus.Metric) {
-	out <- prometheus.MustNewConstMetric(limitMetric, prometheus.GaugeValue, float64(b.options.Bytes))
-	out <- prometheus.MustNewConstMetric(reservedMetric, prometheus.GaugeValue, float64(b.reserved.Load()))
-	out <- prometheus.MustNewConstMetric(waitingMetric, prometheus.GaugeValue, float64(b.waiting.Load()))
-	out <- prometheus.MustNewConstMetric(refusedMetric, prometheus.CounterValue, float64(b.refused.Load()))
+func (set Set) Collect(out chan<- prometheus.Metric) {
+	for _, b := range set {
+		used, waiting := b.shares.InUse()
+		name := b.options.Name
+		out <- prometheus.MustNewConstMetric(limitMetric, prometheus.GaugeValue, float64(b.options.Bytes), name)
+		out <- prometheus.MustNewConstMetric(reservedMetric, prometheus.GaugeValue, float64(used), name)
+		out <- prometheus.MustNewConstMetric(waitingMetric, prometheus.GaugeValue, float64(waiting), name)
+		out <- prometheus.MustNewConstMetric(refusedMetric, prometheus.CounterValue, float64(b.refused.Load()), name)
+	}
 }

@@ -3,6 +3,7 @@ package budget_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,10 +14,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+const owner ship.AccountID = "acct_1"
+
 // reserve takes bytes, or fails the test.
 func reserve(t *testing.T, b *budget.Budget, bytes int64) (release func()) {
 	t.Helper()
-	release, err := b.Reserve(t.Context(), bytes)
+	release, err := b.Reserve(t.Context(), owner, bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func TestWorkWaitsForItsTurn(t *testing.T) {
 			t.Errorf("waited %s, want 3s", took)
 		}
 		second := reserve(t, b, budget.Minimum/2)
-		if _, err := b.Reserve(t.Context(), 1); err == nil {
+		if _, err := b.Reserve(t.Context(), owner, 1); err == nil {
 			t.Error("a byte beyond the budget was reserved")
 		}
 		first()
@@ -55,13 +58,13 @@ func TestWorkIsTurnedAwayWhenTheQueueIsFull(t *testing.T) {
 
 		ended := make(chan error, 1)
 		go func() {
-			_, err := b.Reserve(t.Context(), 1)
+			_, err := b.Reserve(t.Context(), owner, 1)
 			ended <- err
 		}()
 		synctest.Wait()
 
 		start := time.Now()
-		_, err := b.Reserve(t.Context(), 1)
+		_, err := b.Reserve(t.Context(), owner, 1)
 		if time.Since(start) != 0 {
 			t.Error("it waited without a place in the queue")
 		}
@@ -75,7 +78,7 @@ func TestWorkIsTurnedAwayWhenTheQueueIsFull(t *testing.T) {
 		// Who leaves gives the place in the queue back.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := b.Reserve(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := b.Reserve(ctx, owner, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the client's own end", err)
 		}
 
@@ -92,7 +95,7 @@ func TestWorkIsTurnedAwayWhenTheQueueIsFull(t *testing.T) {
 func metric(t *testing.T, b *budget.Budget, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(b)
+	registry.MustRegister(budget.Set{b})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -128,5 +131,54 @@ func TestBusyIsCalledOnceForWorkThatOverlaps(t *testing.T) {
 	second()
 	if len(calls) != 2 || calls[1] {
 		t.Errorf("after the last: %v", calls)
+	}
+}
+
+// TestNobodyIsKeptOutByOneAccount has one account ask for everything, again and
+// again: another one begins as soon as any work ends, in a full queue too.
+func TestNobodyIsKeptOutByOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget.New(budget.Options{Bytes: 256 << 20, Waiting: 8, Wait: 5 * time.Second})
+		const piece = 64 << 20
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		greedy := func() {
+			for ctx.Err() == nil {
+				release, err := b.Reserve(ctx, owner, piece)
+				if err != nil {
+					time.Sleep(20 * time.Millisecond)
+					continue
+				}
+				time.Sleep(time.Second)
+				release()
+			}
+		}
+		for range 40 {
+			running.Go(greedy)
+		}
+		synctest.Wait()
+
+		for range 20 {
+			start := time.Now()
+			release, err := b.Reserve(t.Context(), "acct_2", piece)
+			if err != nil {
+				t.Fatalf("the other account is refused: %v", err)
+			}
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("the other account waited %s, longer than one piece of work", took)
+			}
+			time.Sleep(100 * time.Millisecond)
+			release()
+		}
+	})
+}
+
+// TestAnAccountMayHaveEverythingThatNobodyElseWaitsFor fills a budget by one account.
+func TestAnAccountMayHaveEverythingThatNobodyElseWaitsFor(t *testing.T) {
+	b := budget.New(budget.Options{Bytes: 256 << 20, Waiting: 1, Wait: time.Millisecond})
+	for range 4 {
+		defer reserve(t, b, 64<<20)()
 	}
 }

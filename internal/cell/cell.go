@@ -235,13 +235,19 @@ const (
 	signInPath = "/oauth/"
 )
 
-// Of returns the shard of a request, and whether it has one.
-func (s *Shards) Of(r *http.Request) (ship.Shard, bool) {
+// keyOf returns the API key of a request, and whether it has one whose form and
+// checksum are right. Whether the key exists is for the cell to know.
+func keyOf(r *http.Request) (ship.Key, bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		token, _, _ = r.BasicAuth() // clients of other APIs send the key as a user
 	}
-	if key, ok := ship.ParseKey(strings.TrimSpace(token)); ok {
+	return ship.ParseKey(strings.TrimSpace(token))
+}
+
+// Of returns the shard of a request, and whether it has one.
+func (s *Shards) Of(r *http.Request) (ship.Shard, bool) {
+	if key, ok := keyOf(r); ok {
 		return key.Shard(), true
 	}
 

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -45,7 +46,12 @@ type Router struct {
 	RouterConfig
 	proxy  *httputil.ReverseProxy
 	target http.RoundTripper
+	kept   atomic.Int64 // bytes of bodies that are kept
 }
+
+// maxKept is how many bytes of bodies a router keeps at once. Bodies beyond it are
+// passed on as they arrive; only a request that meets a move cannot be sent again.
+const maxKept = 64 << 20
 
 // NewRouter returns a router. The map must be run by the caller.
 func NewRouter(config RouterConfig) *Router {
@@ -81,14 +87,22 @@ func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w = &patientWriter{ResponseWriter: w, within: router.WriteTimeout}
 	}
 	about := &routed{}
-	about.shard, about.known = router.Shards.Of(r)
+	key, hasKey := keyOf(r)
+	if hasKey {
+		about.shard, about.known = key.Shard(), true
+	} else {
+		about.shard, about.known = router.Shards.Of(r)
+	}
 	if !about.known {
 		about.shard, about.known = shardOfCookie(r)
 	} else if isDashboard(r) {
 		router.remember(w, r, about.shard)
 	}
 
-	if err := router.keepBody(r, about); err != nil {
+	// The bodies of strangers are not kept: they could fill the memory with them.
+	drop, err := router.keepBody(r, about, hasKey)
+	defer drop()
+	if err != nil {
 		refuse(w, r, http.StatusBadRequest, "malformed_json", "Malformed JSON", "the request body could not be read completely; send it again")
 		return
 	}
@@ -129,17 +143,41 @@ func (router *Router) serveHealth(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "ok\n") // the client may have disconnected
 }
 
-// keepBody reads a body that is small enough, so that it can be sent again. What
-// was read of a larger one is put back before the rest.
-func (router *Router) keepBody(r *http.Request, about *routed) error {
+// keepBody reads the body of a request with a key, if it is small enough and there is
+// room for it, so that it can be sent again. What was read of a larger one is put back
+// before the rest. The caller must call drop when the request has ended.
+func (router *Router) keepBody(r *http.Request, about *routed, hasKey bool) (drop func(), err error) {
+	drop = func() {}
 	if r.Body == nil || r.Body == http.NoBody {
 		about.kept = true
-		return nil
+		return drop, nil
 	}
-	if r.ContentLength > router.MaxBody {
-		return nil
+	if !hasKey || r.ContentLength > router.MaxBody {
+		return drop, nil
 	}
 
+	room := r.ContentLength
+	if room < 0 {
+		room = router.MaxBody
+	}
+	if !router.takeRoom(room) {
+		return drop, nil
+	}
+	drop = func() { router.kept.Add(-room) }
+	return drop, router.readBody(r, about)
+}
+
+// takeRoom takes room for a body, if there is any.
+func (router *Router) takeRoom(bytes int64) bool {
+	if router.kept.Add(bytes) <= maxKept {
+		return true
+	}
+	router.kept.Add(-bytes)
+	return false
+}
+
+// readBody reads a body up to the limit of those that are kept.
+func (router *Router) readBody(r *http.Request, about *routed) error {
 	read, err := readAtMost(r.Body, r.ContentLength, router.MaxBody+1)
 	if err != nil {
 		return err

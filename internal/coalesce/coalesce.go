@@ -41,6 +41,11 @@ type Group[T any] struct {
 	// order. An operation with ErrAlone had no effect, and runs by itself.
 	Together func(context.Context, []T) []error
 
+	// Owner returns the account of an operation. While more operations wait than
+	// fit into a group, an account has at most a quarter of its places. Nil takes
+	// them in their order.
+	Owner func(T) string
+
 	mu      sync.Mutex
 	lanes   int // groups that run
 	waiting []*operation[T]
@@ -98,9 +103,7 @@ func (g *Group[T]) Do(ctx context.Context, item T) error {
 // run runs the group of the operation, which has a lane, and hands the lane on.
 func (g *Group[T]) run(ctx context.Context, own *operation[T]) error {
 	g.mu.Lock()
-	n := min(len(g.waiting), g.Limit-1)
-	others := g.waiting[:n:n]
-	g.waiting = g.waiting[n:]
+	others := g.choose(own)
 	g.mu.Unlock()
 	defer g.leaveLane()
 
@@ -119,6 +122,44 @@ func (g *Group[T]) run(ctx context.Context, own *operation[T]) error {
 		return g.Alone(ctx, own.item)
 	}
 	return errs[0]
+}
+
+// shareOf is the part of a group that an account can have while others wait: one of
+// so many.
+const shareOf = 4
+
+// choose takes those that run with an operation out of the queue.
+func (g *Group[T]) choose(own *operation[T]) []*operation[T] {
+	n := min(len(g.waiting), g.Limit-1)
+	if n == len(g.waiting) || g.Owner == nil {
+		others := g.waiting[:n:n]
+		g.waiting = g.waiting[n:]
+		return others
+	}
+
+	// Not all fit. Those within the share of their account come first, and the
+	// places that are left go to the others, in their order.
+	places := map[string]int{g.Owner(own.item): 1}
+	chosen := make([]*operation[T], 0, n)
+	var over, left []*operation[T]
+	for _, waiting := range g.waiting {
+		owner := g.Owner(waiting.item)
+		switch {
+		case len(chosen) == n:
+			left = append(left, waiting)
+		case places[owner]*shareOf >= g.Limit:
+			over = append(over, waiting)
+		default:
+			places[owner]++
+			chosen = append(chosen, waiting)
+		}
+	}
+	fill := min(n-len(chosen), len(over))
+	chosen = append(chosen, over[:fill]...)
+
+	// What was passed over came before those that are left.
+	g.waiting = append(over[fill:], left...)
+	return chosen
 }
 
 // leaveLane hands the lane to the operation that has waited longest, if any.

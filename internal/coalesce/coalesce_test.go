@@ -229,3 +229,38 @@ func TestAGroupOutlivesTheRequestOfItsLeader(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// TestNobodyWaitsBehindAllOperationsOfOneAccount has one account come with many times
+// as many operations as a group has places, and then others with one each. They are in
+// the next group.
+func TestNobodyWaitsBehindAllOperationsOfOneAccount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		g := r.group(0, 1, 8)
+		const greedy, others = 100, 3
+		g.Owner = func(item int) string {
+			if item < greedy {
+				return "greedy"
+			}
+			return "other"
+		}
+		start(g, greedy+others)
+
+		ran := 0
+		for _, group := range r.groups {
+			ran += len(group)
+		}
+		if ran+r.alone != greedy+others {
+			t.Fatalf("%d operations ran, want %d", ran+r.alone, greedy+others)
+		}
+		for item := greedy; item < greedy+others; item++ {
+			if !slices.Contains(slices.Concat(r.groups[:2]...), item) {
+				t.Errorf("operation %d of another account is not in the first two groups: %v", item, r.groups[:3])
+			}
+		}
+		if len(r.groups[0]) != 8 {
+			t.Errorf("the first group has %d operations, want a full one", len(r.groups[0]))
+		}
+	})
+}

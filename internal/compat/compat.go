@@ -19,8 +19,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// How long objects are kept. A shipment that nobody buys is a quote; everything
-// else is kept as long as shipments are.
+// How long objects are kept. A shipment that nobody buys is a quote, and so is what is
+// made in test mode; everything else is kept as long as shipments are.
 const (
 	quoteKept  = 30 * 24 * time.Hour
 	objectKept = 400 * 24 * time.Hour
@@ -46,7 +46,7 @@ type Filter = store.CompatFilter
 // NewObject returns an object that is not stored yet.
 func NewObject(t ship.Tenant, kind string, now time.Time) Object {
 	kept := objectKept
-	if kind == Shipment {
+	if kind == Shipment || !t.Livemode {
 		kept = quoteKept
 	}
 	return Object{
@@ -143,7 +143,9 @@ func PurchaseNames(object Object) (name, former ship.KeyName) {
 func (s *Service) Bought(ctx context.Context, t ship.Tenant, object Object, shipment ship.ShipmentID, body json.RawMessage) (Object, error) {
 	object.Shipment = shipment
 	object.Body = body
-	object.ExpiresAt = time.Now().Add(objectKept)
+	if t.Livemode {
+		object.ExpiresAt = time.Now().Add(objectKept)
+	}
 	recorded, err := s.store.BindCompatObject(ctx, t, object)
 	if err == nil && !recorded {
 		return object, ship.Coded(ship.Conflict, "conflict", "the shipment was bought by another request; retrieve it")

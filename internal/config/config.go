@@ -38,7 +38,12 @@ type Config struct {
 	RateBurst       int
 	MaxBodyBytes    int64
 	MaxHeaderBytes  int
-	HeavyWorkBytes  int64 // memory for files, back-tests and labels that are worked on at once
+	HeavyWorkBytes  int64 // memory for files and back-tests that are worked on at once
+	LabelWorkBytes  int64 // likewise for labels, which do not wait for files
+	UploadDir       string
+	StorageLive     int64 // bytes that an account can store in a day
+	StorageTest     int64
+	TestUploadsFor  time.Duration
 	RequestTimeout  time.Duration
 	HeaderTimeout   time.Duration
 	IdleTimeout     time.Duration
@@ -156,7 +161,9 @@ func read(e *env) Config {
 		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests a key or a dashboard session can make in a burst"),
 		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 4<<20), "maximum size of a request body; rate sheets have a limit of their own"),
 		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "maximum size of request headers"),
-		HeavyWorkBytes:  get(e, "HEAVY_WORK_BYTES", "268435456", wholeNumber[int64](192<<20, 1<<40), "memory for rate sheets, order files, back-tests, logos and label conversions that run at once; more of them wait, then get 503"),
+		HeavyWorkBytes:  get(e, "HEAVY_WORK_BYTES", "268435456", wholeNumber[int64](192<<20, 1<<40), "memory for rate sheets, order files, back-tests and logos that are worked on at once; more of them wait, then get 503. While several accounts wait, each gets at most a quarter"),
+		LabelWorkBytes:  get(e, "LABEL_WORK_BYTES", "268435456", wholeNumber[int64](192<<20, 1<<40), "memory for label conversions that run at once, likewise"),
+		UploadDir:       get(e, "UPLOAD_DIR", "", text, "directory for bodies of more than 256 KiB while they arrive, at most 512 MiB in all; they are removed with their request. The system's directory for temporary files if empty, and never SPOOL_DIR"),
 		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "maximum duration of a request"),
 		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "maximum time to receive the request headers"),
 		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "time without a request after which a connection is closed"),
@@ -199,9 +206,12 @@ func read(e *env) Config {
 
 		TrackingPagesFor: get(e, "TRACKING_PAGES_FOR", "2160h", orZero(atLeast(24*time.Hour)), "how long the link to a recipient's tracking page works after the delivery, or after the last event of a parcel that was not delivered; 0 for good"),
 
-		ShipmentsFor: get(e, "SHIPMENTS_FOR", "9600h", atLeast(90*24*time.Hour), "how long shipments and trackers are kept. Then their personal data is erased; the rest is dropped by whole years, when the youngest shipment of the year is that old. Charges stay for ten years"),
-		ArchiveDir:   get(e, "ARCHIVE_DIR", "", text, "directory to which events, deliveries, charges and shipments are exported, without personal data, before they are dropped from the database; the same for all copies with the worker role. None if empty"),
-		LabelsFor:    get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
+		ShipmentsFor:   get(e, "SHIPMENTS_FOR", "9600h", atLeast(90*24*time.Hour), "how long shipments and trackers are kept. Then their personal data is erased; the rest is dropped by whole years, when the youngest shipment of the year is that old. Charges stay for ten years"),
+		ArchiveDir:     get(e, "ARCHIVE_DIR", "", text, "directory to which events, deliveries, charges and shipments are exported, without personal data, before they are dropped from the database; the same for all copies with the worker role. None if empty"),
+		StorageLive:    get(e, "STORAGE_LIVE_BYTES", "10737418240", wholeNumber[int64](0, 1<<50), "bytes of uploaded documents, batches and objects under /v2 that an account can store in a day in live mode, then 429. 0 for no limit"),
+		StorageTest:    get(e, "STORAGE_TEST_BYTES", "268435456", wholeNumber[int64](0, 1<<50), "likewise in test mode"),
+		TestUploadsFor: get(e, "TEST_UPLOADS_FOR", "168h", atLeast(time.Hour), "how long documents that are uploaded to test shipments are kept"),
+		LabelsFor:      get(e, "LABELS_FOR", "9600h", atLeast(30*24*time.Hour), "how long labels and customs documents are kept, rounded up to whole months; accounts can choose less"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),

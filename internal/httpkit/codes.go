@@ -122,6 +122,7 @@ var Codes = []Code{
 
 	{"rate_limited", http.StatusTooManyRequests, "Too many requests", "The key has exceeded its rate limit. Wait for the number of seconds in `Retry-After`."},
 	{"tracker_limit", http.StatusTooManyRequests, "Too many trackers", "The key has reached its daily limit of new trackers. Wait for the number of seconds in `Retry-After`, or use another key."},
+	{"storage_quota_reached", http.StatusTooManyRequests, "Storage quota reached", "The account has stored as much as it can in a day, in files, batches and objects under `/v2`; test mode has far less than live mode. Wait for the number of seconds in `Retry-After`, or ask the operator for a larger quota."},
 
 	{"internal_error", http.StatusInternalServerError, "Internal error", "Something failed inside the service. If it happens again, report the request id."},
 

@@ -13,7 +13,7 @@ func BenchmarkConvert(b *testing.B) {
 		"300dpi-jpg": {Format: "jpg", Data: photo(b, latin["usps"])},
 		"pdf":        {Format: "pdf", Data: render(b, oneOf(latin["dhl"]), Options{}).Data},
 	} {
-		for _, o := range []Options{{PDF, Size4x6, 203}, {PNG, Size4x6, 203}, {ZPL, Size4x6, 203}, {ZPL, Size4x6, 300}, {PDF, SizeA4, 203}} {
+		for _, o := range []Options{{Format: PDF, Size: Size4x6, DPI: 203}, {Format: PNG, Size: Size4x6, DPI: 203}, {Format: ZPL, Size: Size4x6, DPI: 203}, {Format: ZPL, Size: Size4x6, DPI: 300}, {Format: PDF, Size: SizeA4, DPI: 203}} {
 			if l.Format == "pdf" && o.Format != PDF {
 				continue
 			}

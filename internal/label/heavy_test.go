@@ -17,7 +17,7 @@ func TestConversionsWaitForMemoryAndOurOwnLabelsDoNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Heavy = budget.New(budget.Options{Waiting: 1, Wait: 10 * time.Millisecond})
-	release, err := r.Heavy.Reserve(t.Context(), 1<<40)
+	release, err := r.Heavy.Reserve(t.Context(), "acct_other", 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

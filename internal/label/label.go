@@ -127,6 +127,10 @@ type Options struct {
 	Format Format
 	Size   Size
 	DPI    int // 203 or 300; in a PDF it only sets the grid that bar codes snap to
+
+	// Owner is the account that the label is converted for: one account does not
+	// keep others from the memory for it.
+	Owner ship.AccountID
 }
 
 // complete fills in the defaults and reports what cannot be rendered.

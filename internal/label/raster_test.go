@@ -141,19 +141,19 @@ func TestConvertedLabelsScan(t *testing.T) {
 // everyOption is what a client can ask for, less what a second medium does
 // not show.
 var everyOption = []Options{
-	{PDF, Size4x6, 203},
-	{PDF, Size4x6, 300},
-	{PNG, Size4x6, 203},
-	{PNG, Size4x6, 300},
-	{ZPL, Size4x6, 203},
-	{ZPL, Size4x6, 300},
-	{PDF, SizeA6, 203},
-	{PNG, SizeA6, 300},
-	{ZPL, SizeA6, 203},
-	{PDF, SizeA4, 300},
-	{PNG, SizeA4, 203},
-	{PDF, SizeLetter, 203},
-	{PNG, SizeLetter, 300},
+	{Format: PDF, Size: Size4x6, DPI: 203},
+	{Format: PDF, Size: Size4x6, DPI: 300},
+	{Format: PNG, Size: Size4x6, DPI: 203},
+	{Format: PNG, Size: Size4x6, DPI: 300},
+	{Format: ZPL, Size: Size4x6, DPI: 203},
+	{Format: ZPL, Size: Size4x6, DPI: 300},
+	{Format: PDF, Size: SizeA6, DPI: 203},
+	{Format: PNG, Size: SizeA6, DPI: 300},
+	{Format: ZPL, Size: SizeA6, DPI: 203},
+	{Format: PDF, Size: SizeA4, DPI: 300},
+	{Format: PNG, Size: SizeA4, DPI: 203},
+	{Format: PDF, Size: SizeLetter, DPI: 203},
+	{Format: PNG, Size: SizeLetter, DPI: 300},
 }
 
 // TestDotsOfAPrinterStayDots: a picture made for the printer is not touched.

@@ -20,7 +20,7 @@ func TestZPLThatCanBeDrawnScans(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := ship.Label{Format: "zpl", Data: graphics}
-	for _, o := range []Options{{PDF, Size4x6, 203}, {PNG, Size4x6, 203}, {PNG, SizeA4, 300}} {
+	for _, o := range []Options{{Format: PDF, Size: Size4x6, DPI: 203}, {Format: PNG, Size: Size4x6, DPI: 203}, {Format: PNG, Size: SizeA4, DPI: 300}} {
 		picture := convertTo(t, l, o)
 		if o.Format == PDF {
 			picture = filter(t, picture, pdftoppm, "-r", "203", "-png", "-singlefile", "-")

@@ -48,7 +48,7 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 	}
 	defer s.simulating.Delete(in.Tenant.Account)
 
-	release, err := s.Heavy.Reserve(ctx, budget.BackTest)
+	release, err := s.Heavy.Reserve(ctx, in.Tenant.Account, budget.BackTest)
 	if err != nil {
 		return Simulation{}, err
 	}

@@ -79,6 +79,7 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		}
 	}
 
+	o.Owner = t.Account
 	data, out, err := s.labels.Merge(list, o)
 	p := LabelBundle{Data: data, Included: len(list) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
 	for i, id := range ready {
@@ -154,7 +155,7 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 		return LabelBundle{}, nil
 	}
 
-	data, out, err := s.labels.Merge(papers, label.Options{Format: label.PDF})
+	data, out, err := s.labels.Merge(papers, label.Options{Format: label.PDF, Owner: t.Account})
 	p := LabelBundle{Data: data, Included: len(papers) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
 	for i, why := range out {
 		p.Excluded[owners[i]] = why

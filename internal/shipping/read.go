@@ -136,6 +136,7 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 		return LabelFile{}, err
 	}
 
+	o.Owner = t.Account
 	key := renderKey{id, o}
 	if f, ok := s.rendered.GetIfPresent(key); ok {
 		return f, nil

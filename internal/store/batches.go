@@ -76,6 +76,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 		return err
 	}
 
+	size := 0
 	cells := make([]string, len(lines))
 	for i, line := range lines {
 		text, err := json.Marshal(line)
@@ -83,6 +84,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 			return fmt.Errorf("write line %d of a batch: %w", i+1, err)
 		}
 		cells[i] = string(text)
+		size += len(text)
 	}
 
 	return s.changing(ctx, b.Tenant, func(tx *Store) error {
@@ -95,7 +97,10 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 
 		entry := EntryOf(b.Tenant, "batch.uploaded", string(b.ID))
 		entry.Details = map[string]string{"file": b.Name}
-		return tx.AuditChange(ctx, entry)
+		if err := tx.AuditChange(ctx, entry); err != nil {
+			return err
+		}
+		return tx.CountStored(ctx, b.Tenant, size)
 	})
 }
 

@@ -238,6 +238,10 @@ func fillHandover(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	if _, err := f.AddUpload(t.Context(), tenant, sh.ID, ship.Document{Type: "other", Format: "pdf", Data: []byte("%PDF")}, &submission); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.owner.Exec(t.Context(), `INSERT INTO upload_expiries (account_id, livemode, shipment_id, position, expires_at)
+		SELECT account_id, livemode, shipment_id, position, now() FROM documents WHERE position >= 100 ON CONFLICT DO NOTHING`); err != nil {
+		t.Fatal(err)
+	}
 	form := ship.ManifestClosing{Documents: []ship.Document{{Type: "scan_form", Format: "pdf", Data: []byte("%PDF")}}}
 	if err := f.RecordManifest(t.Context(), manifest, form); err != nil {
 		t.Fatal(err)

@@ -38,10 +38,17 @@ const sqlAddCompatObject = `
 INSERT INTO compat_objects (account_id, livemode, id, kind, reference, body, key_version, expires_at)
 VALUES (@account, @livemode, @id, @kind, @reference, @body, @key_version, @expires)`
 
-// AddCompatObjects stores new objects, all or none.
+// AddCompatObjects stores new objects, all or none. It is ship.Limited if the tenant
+// has stored too much today.
 func (s *Store) AddCompatObjects(ctx context.Context, t ship.Tenant, objects ...CompatObject) error {
+	return s.InTx(ctx, t, func(tx *Store) error { return tx.addCompatObjects(ctx, t, objects) })
+}
+
+func (s *Store) addCompatObjects(ctx context.Context, t ship.Tenant, objects []CompatObject) error {
 	batch := s.newBatch(t)
+	size := 0
 	for _, object := range objects {
+		size += len(object.Body)
 		batch.Queue(sqlAddCompatObject, tenantArgs(t, object.ID, pgx.NamedArgs{
 			"kind":        object.Kind,
 			"reference":   null(object.Reference),
@@ -53,7 +60,7 @@ func (s *Store) AddCompatObjects(ctx context.Context, t ship.Tenant, objects ...
 	if err := s.send(ctx, batch); err != nil {
 		return fmt.Errorf("store objects: %w", err)
 	}
-	return nil
+	return s.CountStored(ctx, t, size)
 }
 
 const sqlCompatObject = `

@@ -96,6 +96,7 @@ func (s *Store) newInsertGroup(lanes int) *coalesce.Group[*insertion] {
 		Timeout:  groupTimeout,
 		Alone:    s.insertAlone,
 		Together: s.insertTogether,
+		Owner:    func(one *insertion) string { return string(one.tenant.Account) },
 	}
 }
 

@@ -71,6 +71,7 @@ func (s *Store) newLookupGroup() *coalesce.Group[*lookup] {
 		Timeout:  groupTimeout,
 		Alone:    s.lookUpAlone,
 		Together: s.lookUpTogether,
+		Owner:    func(l *lookup) string { return string(l.tenant.Account) },
 	}
 }
 

@@ -51,6 +51,7 @@ func (s *Store) newSettlementGroup() *coalesce.Group[*settling] {
 		Timeout:  groupTimeout,
 		Alone:    s.settleAlone,
 		Together: s.settleTogether,
+		Owner:    func(w *settling) string { return string(w.tenant.Account) },
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // Job is the arguments of a background job.
@@ -80,4 +82,17 @@ func (s *Store) EnqueueOnce(ctx context.Context, jobs []Job) error {
 		return fmt.Errorf("enqueue %d jobs: %w", len(jobs), explain(err))
 	}
 	return nil
+}
+
+const sqlOthersWait = `
+SELECT EXISTS (
+  SELECT FROM river_job
+  WHERE queue = $1 AND state IN ('available', 'scheduled', 'retryable') AND scheduled_at <= now()
+    AND args->>'account' <> $2)`
+
+// OthersWait reports whether a job of another account is due in a queue and has no
+// worker.
+func (s *Store) OthersWait(ctx context.Context, queue string, account ship.AccountID) (wait bool, err error) {
+	err = s.sys.QueryRow(ctx, sqlOthersWait, queue, string(account)).Scan(&wait)
+	return wait, explain(err)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,7 +15,10 @@ import (
 // select...).
 
 // batch is a tenant's statements in one round trip and one transaction.
-type batch struct{ pgx.Batch }
+type batch struct {
+	pgx.Batch
+	owner ship.AccountID // whose share of the connections it takes; empty in a transaction, and for a group
+}
 
 // newBatch begins a batch of the tenant. Inside InTx the tenant is set
 // already.
@@ -47,6 +51,7 @@ func (s *Store) setTenantAndPlan(b *batch, t ship.Tenant) {
 // queueTenant queues the statement that sets the tenant, or the one for a cell
 // among others, which also enters the tenant's shard.
 func (s *Store) queueTenant(b *batch, t ship.Tenant, set, enter string) {
+	b.owner = t.Account
 	if s.cell == "" {
 		b.Queue(set, uuidText(t.Account.Raw()), boolText(t.Livemode))
 		return
@@ -59,7 +64,21 @@ func (s *Store) send(ctx context.Context, b *batch) error {
 	if s.tx != nil {
 		return explain(s.tx.SendBatch(ctx, &b.Batch).Close())
 	}
+	release, err := s.takeConnection(ctx, b.owner)
+	if err != nil {
+		return err
+	}
+	defer release()
 	return explain(s.app.SendBatch(ctx, &b.Batch).Close())
+}
+
+// takeConnection waits until the account may use another connection to the database:
+// while others wait, it has at most a quarter of them.
+func (s *Store) takeConnection(ctx context.Context, owner ship.AccountID) (release func(), err error) {
+	if err := s.connections.Acquire(ctx, owner, 1); err != nil {
+		return nil, fmt.Errorf("wait for a connection to the database: %w", err)
+	}
+	return func() { s.connections.Release(owner, 1) }, nil
 }
 
 // exec runs one statement of the tenant and reports how many rows it touched.

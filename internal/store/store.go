@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/waybillhq/waybill/internal/budget"
 	"github.com/waybillhq/waybill/internal/coalesce"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -27,6 +28,10 @@ type Store struct {
 	sys   pool          // sees all; for sign-in, sweeps and jobs
 	queue *river.Client[pgx.Tx]
 	tx    pgx.Tx // set inside InTx
+
+	connections *budget.Shares // of app
+	quota       StorageQuota
+	stored      *[2]storageCount // live and test
 
 	crowd       *coalesce.Crowd
 	creations   *coalesce.Group[*insertion]
@@ -46,6 +51,7 @@ type Options struct {
 	Tracer      pgx.QueryTracer
 	Cell        string // that the database must be; empty accepts what it is
 	Name        string // of the program in the database's list of connections; empty is its own
+	Quota       StorageQuota
 }
 
 const (
@@ -61,11 +67,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		lastEntry: new(atomic.Int64),
 		words:     new(wordKey),
+		quota:     o.Quota,
+		stored:    new([2]storageCount),
 	}
 	if err := s.openPools(ctx, o); err != nil {
 		s.Close()
 		return nil, err
 	}
+	s.connections = budget.NewShares(int64(s.app.Config().MaxConns), 0)
 
 	var err error
 	if s.queue, err = river.NewClient(riverpgxv5.New(s.sys.Pool), &river.Config{}); err != nil {
@@ -220,8 +229,14 @@ func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) erro
 	if s.cell != "" {
 		enter += fmt.Sprintf(", enter_shard(%d)", t.Shard())
 	}
+	release, err := s.takeConnection(ctx, t.Account)
+	if err != nil {
+		return err
+	}
+	defer release()
+
 	options := pgx.TxOptions{BeginQuery: enter}
-	err := pgx.BeginTxFunc(ctx, s.app, options, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, s.app, options, func(tx pgx.Tx) error {
 		return fn(s.bindTo(tx))
 	})
 	return explain(err)

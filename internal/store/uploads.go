@@ -34,7 +34,8 @@ SELECT position - @first::int FROM stored`
 
 // AddUpload stores a file of a shipment, and returns how many it had before;
 // ship.NotFound if it may have no more. One that goes to a carrier is queued with
-// its job; submission is nil for one that is only kept.
+// its job; submission is nil for one that is only kept. It is ship.Limited if the
+// tenant has stored too much today.
 func (s *Store) AddUpload(ctx context.Context, t ship.Tenant, id ship.ShipmentID, file ship.Document, submission *DocumentSubmission) (before int, err error) {
 	err = s.InTx(ctx, t, func(tx *Store) error {
 		err := tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&before) }, sqlAddUpload, tenantArgs(t, id, pgx.NamedArgs{
@@ -44,8 +45,14 @@ func (s *Store) AddUpload(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 			"first":  firstUpload,
 			"most":   ship.MaxUploads,
 		}))
-		if err != nil || submission == nil {
+		if err != nil {
 			return err
+		}
+		if err := tx.expireUpload(ctx, t, id, firstUpload+before); err != nil {
+			return err
+		}
+		if submission == nil {
+			return tx.CountStored(ctx, t, len(file.Data))
 		}
 
 		queued := *submission
@@ -56,7 +63,10 @@ func (s *Store) AddUpload(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 		if err := tx.addSubmission(ctx, queued); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, job.SendDocuments{Account: t.Account, Livemode: t.Livemode, Shipment: id}, 0)
+		if err := tx.Enqueue(ctx, job.SendDocuments{Account: t.Account, Livemode: t.Livemode, Shipment: id}, 0); err != nil {
+			return err
+		}
+		return tx.CountStored(ctx, t, len(file.Data))
 	})
 	return before, err
 }

@@ -34,7 +34,7 @@ func TestHeavyWorkIsTurnedAwayWhenTheMemoryIsTaken(t *testing.T) {
 		},
 	}
 
-	release, err := b.web.Heavy.Reserve(t.Context(), 1<<40)
+	release, err := b.web.Heavy.Reserve(t.Context(), "acct_other", 1<<40)
 	b.must(err)
 	for name, send := range try {
 		w := send()

@@ -54,6 +54,7 @@ type Services struct {
 // workers returns one worker per job kind. It is the complete list.
 func workers(s Services, observer jobObserver) *river.Workers {
 	all := river.NewWorkers()
+	batches := newTurns(s.Store)
 
 	// Jobs that are never given up: about money, parked endpoints and batches.
 	addLasting(all, observer, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
@@ -72,11 +73,15 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.BuyBatch) (time.Duration, error) {
-		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
+		return batches.take(ctx, j.Account, func() (time.Duration, error) {
+			return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
+		})
 	})
 
 	addLasting(all, observer, func(ctx context.Context, j job.WorkBulkAction) (time.Duration, error) {
-		return s.Bulk.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Action)
+		return batches.take(ctx, j.Account, func() (time.Duration, error) {
+			return s.Bulk.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Action)
+		})
 	})
 
 	addLasting(all, observer, func(ctx context.Context, j job.SettlePickup) (time.Duration, error) {
@@ -119,7 +124,7 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		return errors.Join(s.Batch.DeleteOld(ctx, time.Now()), s.Bulk.DeleteOld(ctx, time.Now()))
 	})
 	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
-		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx), s.Compat.Expire(ctx))
+		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx), s.Compat.Expire(ctx), s.Store.ExpireStorage(ctx, time.Now()))
 	})
 	add(all, observer, func(ctx context.Context, _ job.ExpireShipments) error { return s.Privacy.ExpireShipments(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteExports) error { return s.Privacy.DeleteExports(ctx) })

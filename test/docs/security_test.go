@@ -47,6 +47,38 @@ func TestTheSecurityDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// inSource is where a resource is in the source, and its amount.
+var inSource = regexp.MustCompile("^`([\\w/.]+)` `(\\w+)`(?: = (.+))?$")
+
+// TestSharedResourcesAreWhatTheSourceSays compares the table of resources that accounts
+// share with the constants and settings that bound them.
+func TestSharedResourcesAreWhatTheSourceSays(t *testing.T) {
+	t.Parallel()
+	_, text, _ := strings.Cut(read(t, "docs/threat-model.md"), "\n## Shared resources\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+
+	resources := rows(text)
+	if len(resources) < 12 {
+		t.Errorf("only %d resources were found", len(resources))
+	}
+	for _, cells := range resources {
+		place := inSource.FindStringSubmatch(cells[len(cells)-1])
+		if len(cells) != 4 || place == nil {
+			t.Errorf("%q does not say where it is in the source", cells)
+			continue
+		}
+		source := read(t, place[1])
+		isThere := strings.Contains(source, place[2])
+		if place[3] != "" {
+			name, amount := regexp.QuoteMeta(place[2]), regexp.QuoteMeta(place[3])
+			isThere = regexp.MustCompile(`(?m)\b` + name + ` *= ` + amount + `\b|"` + name + `", "` + amount + `"`).MatchString(source)
+		}
+		if !isThere {
+			t.Errorf("%s: %s does not have %s %s", cells[0], place[1], place[2], place[3])
+		}
+	}
+}
+
 // TestEveryThreatIsHeldByATest reads the tables of threats.
 func TestEveryThreatIsHeldByATest(t *testing.T) {
 	t.Parallel()

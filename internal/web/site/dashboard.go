@@ -51,8 +51,9 @@ type Config struct {
 	Bulk      *bulk.Service
 	Journal   *journal.Service
 	Privacy   *privacy.Service
-	Box       *seal.Box      // encrypts forms that wait for a sign-in; nil disables it
-	Heavy     *budget.Budget // memory for large files; nil sets no limit
+	Box       *seal.Box        // encrypts forms that wait for a sign-in; nil disables it
+	Heavy     *budget.Budget   // memory for large files; nil sets no limit
+	Uploads   *httpkit.Uploads // receives large files; nil reads them as they arrive
 
 	// NeedsCustoms reports whether a parcel between the addresses is declared to
 	// customs, which some are inside one country; nil compares the countries.

@@ -105,13 +105,23 @@ func (s *Dashboard) serve(rt Route) http.HandlerFunc {
 
 // handle reads the request and carries it out.
 func (v *Visit) handle() error {
-	// The memory is reserved before the form is read: large files that arrive
-	// at the same time would fill it before they are parsed.
-	release, err := v.Heavy.Reserve(v.Context(), v.rt.Memory)
-	if err != nil {
-		return err
+	// The memory is reserved when the form has arrived and before it is parsed: a
+	// browser that sends slowly keeps nobody else from it, and large files that
+	// arrive at the same time do not fill it.
+	if v.rt.Memory > 0 {
+		owner := v.Who.Account.ID
+		drop, err := v.Uploads.Receive(v.Writer, v.Request, owner, cmp.Or(v.rt.MaxBytes, MaxForm))
+		if err != nil {
+			return err
+		}
+		defer drop()
+
+		release, err := v.Heavy.Reserve(v.Context(), owner, v.rt.Memory)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
-	defer release()
 
 	if err := v.checkText(); err != nil {
 		return err

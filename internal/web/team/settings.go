@@ -2,9 +2,11 @@ package team
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -16,6 +18,7 @@ type settingsForm struct {
 	Origin         ship.Address
 	Countries      []parts.Choice
 	Logo           account.Logo
+	Storage        []store.StorageUse // today, live and test
 	Wrong          site.Problems
 }
 
@@ -31,6 +34,11 @@ func settingsWith(v *site.Visit, status int, wrong site.Problems) error {
 		return err
 	}
 
+	storage, err := v.Account.StorageToday(v.Context(), current.ID)
+	if err != nil {
+		return err
+	}
+
 	form := settingsForm{
 		Name:      current.Name,
 		Currency:  current.Currency,
@@ -38,6 +46,7 @@ func settingsWith(v *site.Visit, status int, wrong site.Problems) error {
 		Origin:    ship.Address{Country: "US"},
 		Countries: parts.CountryChoices(),
 		Logo:      logo,
+		Storage:   storage,
 		Wrong:     wrong,
 	}
 	if current.Origin != nil {
@@ -83,10 +92,34 @@ func saveSettings(v *site.Visit) error {
 		if form.Logo, err = v.Account.Logo(v.Context(), v.Who.Account.ID); err != nil {
 			return err
 		}
+		if form.Storage, err = v.Account.StorageToday(v.Context(), v.Who.Account.ID); err != nil {
+			return err
+		}
 		return v.Show(http.StatusUnprocessableEntity, settingsPage(v.Frame("Settings", "settings"), form))
 	}
 	if err != nil {
 		return err
 	}
 	return v.Redirect(v.To("settings"), "saved")
+}
+
+// storageMode names the mode of a line of the storage card.
+func storageMode(use store.StorageUse) string {
+	if use.Livemode {
+		return "Live"
+	}
+	return "Test"
+}
+
+// storageText says how much of the quota of a day is used.
+func storageText(use store.StorageUse) string {
+	text := megabytes(use.Bytes)
+	if use.Quota > 0 {
+		text += " of " + megabytes(use.Quota)
+	}
+	return text
+}
+
+func megabytes(bytes int64) string {
+	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
 }

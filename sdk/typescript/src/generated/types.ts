@@ -85,6 +85,7 @@ export type ErrorCode = Open<
   | 'service_unavailable'
   | 'shipment_not_found'
   | 'spend_limit_reached'
+  | 'storage_quota_reached'
   | 'test_key_required'
   | 'timeout'
   | 'too_many_documents'
