@@ -70,8 +70,18 @@ func (w *world) steps(rng *rand.Rand, name string) []func(one, other *server) bo
 	get := func(at *server, path string) bool { return w.call(at, http.MethodGet, path, "", "", nil) }
 	shipment := func() string { return "/v1/shipments/" + p.id }
 
+	// Clients do one of these with some of their parcels.
+	inBackground := func(_, _ *server) bool { return true }
+	switch rng.IntN(8) {
+	case 0:
+		inBackground = w.buysBatch(name)
+	case 1, 2:
+		inBackground = w.buysRated(name)
+	}
+
 	return []func(one, other *server) bool{
 		func(one, other *server) bool { return w.create(one, other, p) },
+		inBackground,
 		func(one, _ *server) bool { return get(one, shipment()) },
 		func(one, _ *server) bool { return w.finds(one, p, "orderId="+p.order) },
 		func(one, _ *server) bool { return p.number != "" }, // the rest is for labels

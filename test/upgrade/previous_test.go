@@ -23,24 +23,13 @@ type release struct {
 	binary  string
 }
 
-// buildPrevious builds the release before the present one from its commit. The test
+// buildPrevious builds the release before the present one, or the commit that FROM
+// names, from its source. The test
 // is skipped where that is not known: in a copy of the files without their history,
 // and for the first release.
 func buildPrevious(t *testing.T) release {
 	t.Helper()
-	changelog, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	version := previousVersion(string(changelog))
-	if version == "" {
-		t.Skip("CHANGELOG.md names no release before this one: there is nothing to upgrade from")
-	}
-
-	commit := commitOf(t, version)
-	if commit == "" {
-		t.Skipf("the history of this checkout does not have the commit of %s: a full clone is needed (git fetch --unshallow)", version)
-	}
+	version, commit := chosen(t)
 
 	folder := t.TempDir()
 	archive := filepath.Join(folder, "source.tar")
@@ -51,12 +40,36 @@ func buildPrevious(t *testing.T) release {
 	proving.Output(t, exec.Command("git", "-C", root, "archive", "-o", archive, commit))
 	proving.Output(t, exec.Command("tar", "-xf", archive, "-C", source))
 
-	binary := filepath.Join(folder, "waybill-"+version)
+	binary := filepath.Join(folder, "waybill-old")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/waybill")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	proving.Output(t, build)
 	return release{version: version, commit: commit, binary: binary}
+}
+
+// chosen returns what is upgraded from: the commit that FROM names, or the release
+// before the present one.
+func chosen(t *testing.T) (version, commit string) {
+	t.Helper()
+	if from := os.Getenv("FROM"); from != "" {
+		commit := strings.TrimSpace(proving.Output(t, exec.Command("git", "-C", root, "rev-parse", "--verify", from+"^{commit}")))
+		return from, commit
+	}
+
+	changelog, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version = previousVersion(string(changelog))
+	if version == "" {
+		t.Skip("CHANGELOG.md names no release before this one: there is nothing to upgrade from")
+	}
+	commit = commitOf(t, version)
+	if commit == "" {
+		t.Skipf("the history of this checkout does not have the commit of %s: a full clone is needed (git fetch --unshallow)", version)
+	}
+	return version, commit
 }
 
 var heading = regexp.MustCompile(`(?m)^## (\S+)(?s:(.*?))(?:\n## |\z)`)

@@ -75,7 +75,8 @@ func TestProveUpgrade(t *testing.T) {
 		"from":               previous.version,
 		"requests":           w.requests.Load(),
 		"failed":             w.failures.Load(),
-		"shipments":          len(w.all()),
+		"shipments":          w.expected(),
+		"inBackground":       w.expected() - len(w.all()),
 		"lostEvents":         lost,
 		"repeatedDeliveries": repeated,
 		"migrationSeconds":   proving.Round(migration.Seconds()),
@@ -127,6 +128,7 @@ type event struct {
 // with what the webhook received.
 func (w *world) judge(current *server, second *sink) (lost, repeated int) {
 	w.Helper()
+	w.awaitBackground()
 	proving.Await(w.T, "all purchases are settled", time.Minute, func() bool {
 		return w.count("SELECT count(*) FROM shipment_states WHERE state IN ('purchasing', 'uncertain')") == 0
 	})
@@ -150,8 +152,8 @@ func (w *world) judge(current *server, second *sink) (lost, repeated int) {
 		GROUP BY account_id, livemode, value HAVING count(*) > 1) x`); doubled > 0 {
 		w.fail("%d orders were purchased twice", doubled)
 	}
-	if all := w.count("SELECT count(*) FROM shipments"); all != len(w.all()) {
-		w.fail("there are %d shipments, of which clients know %d", all, len(w.all()))
+	if all := w.count("SELECT count(*) FROM shipments"); all != w.expected() {
+		w.fail("there are %d shipments, of which clients know %d", all, w.expected())
 	}
 
 	events := w.events(current)

@@ -53,7 +53,9 @@ type world struct {
 	isMigrating bool          // has begun
 	isMigrated  bool
 	parcels     []*parcel
-	notSearched int // parcels of before the migration that an old copy did not find by number
+	others      int             // shipments of batches and /v2
+	isMissing   map[string]bool // paths that the old release does not have
+	notSearched int             // parcels of before the migration that an old copy did not find by number
 }
 
 // newWorld starts a copy of the old release on a database that it has made itself.
@@ -83,6 +85,7 @@ func newWorld(t *testing.T, old release) (*world, *server) {
 	w.signUp(copy, token)
 	w.account = regexp.MustCompile(`acct_\w+`).FindString(w.run(old.binary, "account", "list"))
 	w.key = strings.TrimSpace(w.run(old.binary, "key", "create", "--account", w.account, "--name", "upgrade"))
+	w.probePaths(copy, "/v1/batches", "/v2/shipments")
 	w.sink = newSink(t)
 	w.sink.secret = w.addWebhook(copy, w.sink.url)
 	return w, copy
@@ -181,6 +184,9 @@ func (w *world) send(at *server, method, path, key, body string) (int, []byte, e
 	}
 	if strings.HasPrefix(path, "/v1/") && !strings.Contains(path, "?token=") {
 		request.Header.Set("Authorization", "Bearer "+w.key)
+	}
+	if strings.HasPrefix(path, "/v2/") {
+		request.SetBasicAuth(w.key, "")
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
