@@ -28,6 +28,19 @@ func IsCurrency(code string) bool {
 	return err == nil && unit.String() == code
 }
 
+// CurrencyOf returns the currency of a country; empty if there is none.
+func CurrencyOf(country string) string {
+	region, err := language.ParseRegion(country)
+	if err != nil {
+		return ""
+	}
+	unit, ok := currency.FromRegion(region)
+	if !ok {
+		return ""
+	}
+	return unit.String()
+}
+
 // IsState reports whether a text is the abbreviation of a state or province of the
 // country. Of countries other than the United States and Canada any text is.
 func IsState(country, code string) bool {

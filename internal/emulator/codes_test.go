@@ -18,6 +18,11 @@ func TestCodesOfCountriesCurrenciesAndStates(t *testing.T) {
 			t.Errorf("the currency %q: %t, want %t", code, got, want)
 		}
 	}
+	for country, want := range map[string]string{"US": "USD", "DE": "EUR", "GB": "GBP", "PR": "USD", "ZZ": ""} {
+		if got := emulator.CurrencyOf(country); got != want {
+			t.Errorf("the currency of %s is %q, want %q", country, got, want)
+		}
+	}
 	for place, want := range map[[2]string]bool{
 		{"US", "NY"}: true,
 		{"US", "AE"}: true,

@@ -45,7 +45,7 @@ type member struct {
 //	matches [0-9]+ a text that matches the whole regular expression
 //	any            anything
 //
-// or "list of" one of them. The member "*" of an object says that the carrier ignores
+// or "list of" one of them, or "some" of them: a list, or its only element alone. The member "*" of an object says that the carrier ignores
 // members that it does not know.
 func ParseMembers(text string) Members {
 	list := Members{}
@@ -62,7 +62,7 @@ func ParseMembers(text string) Members {
 			list[columns[0]] = map[string]member{}
 		}
 		rule := member{kind: columns[2], isRequired: columns[3] == "required"}
-		if expr, isExpr := strings.CutPrefix(strings.TrimPrefix(rule.kind, "list of "), "matches "); isExpr {
+		if expr, isExpr := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(rule.kind, "list of "), "some "), "matches "); isExpr {
 			rule.expr = regexp.MustCompile("^(?:" + expr + ")$")
 		}
 		list[columns[0]][columns[1]] = rule
@@ -116,6 +116,12 @@ func isMiscased(known map[string]member, name string) bool {
 
 func (m Members) checkValue(rule member, path string, value any) string {
 	kind := rule.kind
+	if element, isSome := strings.CutPrefix(kind, "some "); isSome {
+		kind = element
+		if _, isList := value.([]any); isList {
+			kind = "list of " + element
+		}
+	}
 	if element, isList := strings.CutPrefix(kind, "list of "); isList {
 		list, ok := value.([]any)
 		if !ok {

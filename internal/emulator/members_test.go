@@ -44,7 +44,10 @@ func TestMembersOfACarrierThatIgnoresUnknownOnes(t *testing.T) {
 		"Order\tCountry\tcountry\toptional\n" +
 		"Order\tCurrency\tcurrency\toptional\n" +
 		"Order\tWeight\tmatches [0-9]{1,3}(\\.[0-9])?\toptional\n" +
-		"Order\tNote\tany\toptional\n")
+		"Order\tNote\tany\toptional\n" +
+		"Order\tLine\tsome matches [a-z]+\toptional\n" +
+		"Order\tBox\tsome Box\toptional\n" +
+		"Box\tSize\tnumber\trequired\n")
 	for body, want := range map[string]string{
 		`{"Name":"Ann","Other":1}`:         "",
 		`{"Name":"Ann","Note":[1]}`:        "",
@@ -57,6 +60,13 @@ func TestMembersOfACarrierThatIgnoresUnknownOnes(t *testing.T) {
 		`{"Name":"Ann","Weight":"12.5"}`:   "",
 		`{"Name":"Ann","Weight":"12.55"}`:  "Weight is not valid",
 		`{"Name":"Ann","Weight":12}`:       "Weight is not valid",
+		`{"Name":"Ann","Line":"a"}`:        "",
+		`{"Name":"Ann","Line":["a","b"]}`:  "",
+		`{"Name":"Ann","Line":["a","B"]}`:  "Line[1] is not valid",
+		`{"Name":"Ann","Line":"A"}`:        "Line is not valid",
+		`{"Name":"Ann","Box":{"Size":1}}`:  "",
+		`{"Name":"Ann","Box":[{}]}`:        "The mandatory field Box[0].Size is missing",
+		`{"Name":"Ann","Box":{}}`:          "The mandatory field Box.Size is missing",
 	} {
 		if got := members.Check("Order", []byte(body)); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)

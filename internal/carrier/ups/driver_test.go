@@ -175,7 +175,7 @@ func TestCarrier(t *testing.T) {
 	for name, b := range map[string]carrier.BuyOrder{"one parcel": buyOrder(), "two parcels abroad": severalAbroad()} {
 		b.Order.Options.InsuredValue = ship.Money{Minor: 25000, Currency: "USD"}
 		t.Run(name, func(t *testing.T) {
-			contract := carriertest.NewContract(t, ups.Spec.TestURL, slices.Concat(departures, dayDepartures), files...)
+			contract := carriertest.NewContract(t, ups.Spec.TestURL, slices.Concat(departures, dayDepartures, []carriertest.Departure{recoveryByNumber}), files...)
 			carriertest.Run(t, carriertest.Subject{
 				Spec:        ups.Spec,
 				Credentials: credentials,

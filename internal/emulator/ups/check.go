@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // A flaw is a refusal of one part of a request, with the code and message from
@@ -80,6 +82,9 @@ func checkBoxOptions(s *shipment, b box) (refusal, bool) {
 	if options == nil {
 		return fine()
 	}
+	if value := options.DeclaredValue; value != nil && !isPaidIn(s.Shipper.Address.CountryCode, value.CurrencyCode) {
+		return flaw("120607", "The declared value's currency is not valid for the shipper's country or territory")
+	}
 
 	if ice := options.DryIce; ice != nil {
 		if !slices.Contains([]string{"CFR", "IATA", "ADR"}, ice.RegulationSet) || ice.DryIceWeight == nil {
@@ -100,6 +105,13 @@ func checkBoxOptions(s *shipment, b box) (refusal, bool) {
 		return flaw("120987", "AccessPointCOD needs an Access Point")
 	}
 	return fine()
+}
+
+// isPaidIn reports whether a declared value may be in the currency: in that of the
+// shipper's country, or, outside of North America, in euros.
+func isPaidIn(country, currency string) bool {
+	own := emulator.CurrencyOf(country)
+	return currency == own || currency == "EUR" && own != "USD" && own != "CAD"
 }
 
 // checkRatedPlaces checks the addresses of a quote, which requires less than a
@@ -123,7 +135,7 @@ func checkRatedPlaces(s *shipment) (refusal, bool) {
 			return flaw(one.country, "Missing or invalid "+one.whose+" CountryCode")
 		case p.PostalCode == "" && p.City == "", !goodZip(p):
 			return flaw(one.zip, "The postal code "+p.PostalCode+" is invalid for "+p.StateProvinceCode+" "+p.CountryCode+".")
-		case p.StateProvinceCode != "" && len(p.StateProvinceCode) != 2,
+		case p.StateProvinceCode != "" && (len(p.StateProvinceCode) != 2 || !emulator.IsState(p.CountryCode, p.StateProvinceCode)),
 			one.needsSub && (p.CountryCode == "US" || p.CountryCode == "CA") && p.StateProvinceCode == "":
 			return flaw("111286", p.StateProvinceCode+" is not a valid state for the specified shipment.")
 		}
@@ -159,8 +171,10 @@ var province = regexp.MustCompile(`^VN-[0-9A-Z]{2}$`)
 func goodState(p place) bool {
 	switch p.CountryCode {
 	case "US":
-		return len(p.StateProvinceCode) == 2 && !slices.Contains(territories, p.StateProvinceCode)
-	case "CA", "PR":
+		return emulator.IsState("US", p.StateProvinceCode) && !slices.Contains(territories, p.StateProvinceCode)
+	case "CA":
+		return emulator.IsState("CA", p.StateProvinceCode)
+	case "PR":
 		return len(p.StateProvinceCode) == 2
 	case "VN":
 		return province.MatchString(p.StateProvinceCode)

@@ -34,11 +34,16 @@ func (q *recovery) check() (refusal, bool) {
 // recover returns labels again.
 func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	var in struct{ LabelRecoveryRequest *recovery }
-	if !decode(w, r, &in) {
+	body, ok := decodeBody(w, r, &in)
+	if !ok {
 		return
 	}
 	q := in.LabelRecoveryRequest
-	if no, ok := q.check(); !ok {
+	no, ok := q.check()
+	if ok {
+		no, ok = checkMembers("Recovery", body)
+	}
+	if !ok {
 		refuse(w, no)
 		return
 	}

@@ -16,7 +16,8 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 			Shipment *shipment
 		}
 	}
-	if !decode(w, r, &in) {
+	body, ok := decodeBody(w, r, &in)
+	if !ok {
 		return
 	}
 	if in.RateRequest == nil || in.RateRequest.Request == nil || in.RateRequest.Shipment == nil {
@@ -30,6 +31,14 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if no, ok := checkRatedPlaces(sh); !ok {
+		refuse(w, no)
+		return
+	}
+	if sh.PaymentDetails != nil && !paid(sh.PaymentDetails.ShipmentCharge) {
+		refuse(w, refusal{"120400", "Missing/Invalid shipment payment method"})
+		return
+	}
+	if no, ok := checkMembers("Rate", body); !ok {
 		refuse(w, no)
 		return
 	}
@@ -83,7 +92,11 @@ func checkTimed(sh *shipment) (refusal, bool) {
 	case sh.from().Address.CountryCode != sh.ShipTo.Address.CountryCode && (sh.InvoiceLineTotal == nil || sh.ShipmentTotalWeight == nil):
 		return refusal{"111563", "InvoiceLineTotal and ShipmentTotalWeight are required for time in transit"}, false
 	}
-	if _, err := time.Parse("20060102", t.Pickup.Date); t.Pickup.Date != "" && err != nil {
+	// UPS answers for 35 days in the past and 60 in the future; a day more leaves
+	// room for time zones.
+	day, err := time.Parse("20060102", t.Pickup.Date)
+	isOutside := time.Since(day) > 36*24*time.Hour || time.Until(day) > 61*24*time.Hour
+	if t.Pickup.Date != "" && (err != nil || isOutside) {
 		return refusal{"111564", "Invalid pickup date"}, false
 	}
 	return refusal{}, true

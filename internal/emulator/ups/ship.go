@@ -34,11 +34,16 @@ func (q *purchase) check() (refusal, bool) {
 // ship sells labels.
 func (s *server) ship(w http.ResponseWriter, r *http.Request) {
 	var in struct{ ShipmentRequest *purchase }
-	if !decode(w, r, &in) {
+	body, ok := decodeBody(w, r, &in)
+	if !ok {
 		return
 	}
 	q := in.ShipmentRequest
-	if no, ok := q.check(); !ok {
+	no, ok := q.check()
+	if ok {
+		no, ok = checkMembers("Ship", body)
+	}
+	if !ok {
 		refuse(w, no)
 		return
 	}

@@ -17,6 +17,7 @@ package ups
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -115,15 +116,22 @@ func encode(v any) []byte {
 
 // decode reads a request; UPS requires the content type of JSON.
 func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+	_, ok := decodeBody(w, r, into)
+	return ok
+}
+
+// decodeBody is decode, and returns the body as it was sent.
+func decodeBody(w http.ResponseWriter, r *http.Request, into any) (body []byte, ok bool) {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		refuse(w, refusal{"10007", "The request has an invalid content type"})
-		return false
+		return nil, false
 	}
-	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<20)).Decode(into) != nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16<<20))
+	if err != nil || json.Unmarshal(body, into) != nil {
 		refuse(w, refusal{"10002", "The JSON document is not valid"})
-		return false
+		return nil, false
 	}
-	return true
+	return body, true
 }
 
 // giveToken is the grant of client credentials.

@@ -83,7 +83,7 @@ func (b *bench) post(path, kind, body string) (int, []byte, error) {
 func order(reference string, n int) string {
 	box := `{"Packaging":{"Code":"02"},"PackageWeight":{"UnitOfMeasurement":{"Code":"LBS"},"Weight":"2.5"},"ReferenceNumber":[{"Value":"` + reference + `"},{"Value":"second"}]}`
 	return `{"ShipmentRequest":{"Request":{"RequestOption":"nonvalidate","TransactionReference":{"CustomerContext":"` + reference + `"}},
-		"LabelSpecification":{"LabelImageFormat":{"Code":"GIF"}},
+		"LabelSpecification":{"LabelImageFormat":{"Code":"GIF"},"LabelStockSize":{"Height":"6","Width":"4"}},
 		"Shipment":{"Shipper":{"Name":"Acme","ShipperNumber":"` + ups.Account + `","Address":{"AddressLine":["1 Main St"],"City":"Los Angeles","StateProvinceCode":"CA","PostalCode":"90012","CountryCode":"US"}},
 		"ShipTo":{"Name":"Ada Lovelace","Address":{"AddressLine":["350 5th Ave"],"City":"New York","StateProvinceCode":"NY","PostalCode":"10118","CountryCode":"US"}},
 		"PaymentInformation":{"ShipmentCharge":{"Type":"01","BillShipper":{"AccountNumber":"` + ups.Account + `"}}},
@@ -251,6 +251,9 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"a reference that is too long", `"second"`, `"` + strings.Repeat("9", 36) + `"`, "120603"},
 		{"a territory as a state", `"StateProvinceCode":"NY"`, `"StateProvinceCode":"VI"`, "120206"},
 		{"no JSON", `{"ShipmentRequest"`, `"ShipmentRequest"`, "10002"},
+		{"another letter case", `"PostalCode":"10118"`, `"postalCode":"10118"`, "120011"},
+		{"no label size", `"LabelStockSize"`, `"StockSize"`, "120011"},
+		{"no such state", `"StateProvinceCode":"NY"`, `"StateProvinceCode":"ZZ"`, "120206"},
 	} {
 		body := strings.Replace(order("R", 1), tc.from, tc.to, 1)
 		status, got, err := b.post("/api/shipments/v2409/ship", "application/json", body)

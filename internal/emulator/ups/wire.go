@@ -112,6 +112,7 @@ type shipment struct {
 	Shipper, ShipTo       who
 	ShipFrom              *who
 	PaymentInformation    *payment
+	PaymentDetails        *payment // of a quote
 	ReferenceNumber       list[reference]
 	Service               *code
 	InvoiceLineTotal      *amount
