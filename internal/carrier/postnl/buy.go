@@ -35,7 +35,8 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, e
 const labelPath = "/shipment/v2_2/label"
 
 // confirm buys a label under a barcode that was drawn for it. One barcode is one
-// parcel: confirming it again returns the label again and announces nothing new.
+// parcel. PostNL does not document what it answers about a barcode that is announced
+// already, so a purchase is not repeated.
 func (d driver) confirm(ctx context.Context, sent labelRequest, barcode string) (ship.Sale, error) {
 	sent.Shipments[0].Barcode = barcode
 	call := d.call(http.MethodPost, labelPath, url.Values{"confirm": {"true"}})

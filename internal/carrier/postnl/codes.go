@@ -17,7 +17,8 @@ type service struct {
 	signed     bool // the recipient signs
 	adult      bool // the age of the recipient is checked
 	insured    bool
-	mailbox    int // delivered through the letterbox, this many days after it was sent; 0 for a parcel
+	isReturn   bool // brings a parcel back, and nothing else does
+	mailbox    int  // delivered through the letterbox, this many days after it was sent; 0 for a parcel
 }
 
 // products are the usual codes of PostNL for one service. An empty one means that
@@ -28,6 +29,7 @@ type products struct {
 	belgium      string
 	belgiumPoint string
 	union        string // to the other countries of the European Union
+	replyNumber  string // within the Netherlands, to a reply number (Antwoordnummer)
 }
 
 var services = []service{
@@ -78,12 +80,24 @@ var services = []service{
 		// PostNL has no product 4907 to Belgium.
 		products: products{belgium: "4946", belgiumPoint: "4936", union: "4907"},
 	},
+	{
+		code: "smart_return", name: "PostNL Smart Return",
+		// fact: product-return
+		products: products{home: "3285", replyNumber: "2285"},
+		isReturn: true,
+	},
 }
+
+// replyNumber is how the address of a reply number begins: PostNL takes returns to one
+// under another product than those to a street.
+var replyNumber = regexp.MustCompile(`(?i)^\s*antwoordnummer\s`)
 
 // usualOf returns the code for an order; empty if PostNL does not sell it.
 func (p products) usualOf(order ship.Order) string {
 	isToPoint := order.Options.ServicePoint != ""
 	switch country := order.Destination.Country; {
+	case p.replyNumber != "" && country == "NL" && replyNumber.MatchString(order.Destination.Address1):
+		return p.replyNumber
 	case country == "NL" && isToPoint:
 		return p.homePoint
 	case country == "NL":
@@ -111,7 +125,7 @@ func (p products) usual() string {
 func usualCodes() []string {
 	var list []string
 	for _, s := range services {
-		for _, code := range []string{s.products.home, s.products.homePoint, s.products.belgium, s.products.belgiumPoint, s.products.union} {
+		for _, code := range []string{s.products.home, s.products.homePoint, s.products.belgium, s.products.belgiumPoint, s.products.union, s.products.replyNumber} {
 			if code != "" && !slices.Contains(list, code) {
 				list = append(list, code)
 			}
@@ -138,11 +152,13 @@ func specServices() []carrier.Service {
 }
 
 // requiredOptions are the options without which PostNL does not sell a product.
-// fact: option-eu, option-age-check
+// fact: option-eu, option-age-check, option-return
 var requiredOptions = map[string][]productOption{
 	"4907": {{"005", "025"}, {"101", "012"}},
 	"3438": {{"002", "014"}},
 	"3571": {{"002", "014"}},
+	"2285": {{"152", "025"}},
+	"3285": {{"152", "025"}},
 }
 
 // barcodeType is that of parcels within the European Union.

@@ -142,8 +142,11 @@ func TestEveryServiceIsSoldOnce(t *testing.T) {
 	for _, service := range postnl.Spec.Services {
 		for _, format := range []string{"pdf", "zpl"} {
 			request := domesticOrder()
-			if service.Code == "eu_parcel" {
+			switch service.Code {
+			case "eu_parcel":
 				request = foreignOrder()
+			case "smart_return":
+				request = returnOrder()
 			}
 			request.Service = service.Code
 			request.Reference += string(rune('A' + n))
@@ -409,7 +412,6 @@ func TestOrdersThatCannotWorkAreNotSent(t *testing.T) {
 		"/options/signature":        func(r *carrier.BuyOrder) { r.Order.Options.Signature = "adult" },
 		"/options/saturdayDelivery": func(r *carrier.BuyOrder) { r.Order.Options.SaturdayDelivery = true },
 		"/options/insuredValue":     func(r *carrier.BuyOrder) { r.Service = "insured" },
-		"/isReturn":                 func(r *carrier.BuyOrder) { r.Order.IsReturn = true },
 		"/billing":                  func(r *carrier.BuyOrder) { r.Order.Billing = &ship.Billing{Type: "recipient", Account: "1"} },
 	} {
 		request := domesticOrder()
@@ -489,5 +491,58 @@ func TestProductCodesOfAContractReplaceTheUsualOnes(t *testing.T) {
 		if err != nil || len(sold) != 1 || sold[0].Service != want {
 			t.Errorf("%s: %v, sold %+v", setting, err, sold)
 		}
+	}
+}
+
+// returnOrder brings the parcel of domesticOrder back.
+func returnOrder() carrier.BuyOrder {
+	request := domesticOrder()
+	request.Service = "smart_return"
+	request.Order.IsReturn = true
+	request.Order.Origin, request.Order.Destination = request.Order.Destination, request.Order.Origin
+	request.Order.Destination.Email = "returns@example.com"
+	return request
+}
+
+// TestAReturnIsSoldByWhereItGoes buys returns to a street and to a reply number, which
+// the emulator refuses without the option, the e-mail address and the sender.
+func TestAReturnIsSoldByWhereItGoes(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{"Siriusdreef 42-60": "3285", "Antwoordnummer 1234": "2285"} {
+		server := newStandIn(t, emulator.Faults{})
+		request := returnOrder()
+		request.Order.Destination.Address1 = line
+		postNL := openVia(t, carriertest.Server(t, server))
+		sale, err := postNL.Buy(t.Context(), request)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		sold := server.Ledger.Entries()[0]
+		if sold.Service != want || sold.Reference != request.Reference || sold.Number != sale.TrackingNumber {
+			t.Errorf("%s: the ledger has %+v, bought %s", line, sold, sale.TrackingNumber)
+		}
+		if found, err := postNL.Find(t.Context(), request); err != nil || found.TrackingNumber != sale.TrackingNumber {
+			t.Errorf("%s: found %s, %v", line, found.TrackingNumber, err)
+		}
+	}
+
+	for pointer, change := range map[string]func(*carrier.BuyOrder){
+		"/service":             func(r *carrier.BuyOrder) { r.Service = "standard" },
+		"/destination/email":   func(r *carrier.BuyOrder) { r.Order.Destination.Email = "" },
+		"/destination/country": func(r *carrier.BuyOrder) { r.Order.Destination.Country, r.Order.Destination.Zip = "BE", "1000" },
+		"/origin/country":      func(r *carrier.BuyOrder) { r.Order.Origin.Country, r.Order.Origin.Zip = "BE", "1000" },
+	} {
+		request := returnOrder()
+		change(&request)
+		_, err := openVia(t, nil).Buy(t.Context(), request)
+		refused, ok := errors.AsType[*ship.Error](err)
+		if !ok || !slices.ContainsFunc(refused.Fields, func(f ship.FieldError) bool { return f.Pointer == pointer }) {
+			t.Errorf("%s: %v", pointer, err)
+		}
+	}
+	forward := domesticOrder()
+	forward.Service = "smart_return"
+	if _, err := openVia(t, nil).Buy(t.Context(), forward); ship.KindOf(err) != ship.Invalid {
+		t.Errorf("a return service that brings nothing back: %v", err)
 	}
 }

@@ -161,6 +161,8 @@ func (c *checker) fit(given ship.Address, pointer string) carrierkit.FittedAddre
 // lane checks where the parcel goes.
 func (c *checker) lane(order ship.Order, chosen service) {
 	switch {
+	case order.IsReturn != chosen.isReturn:
+		c.refuseReturn(order, chosen)
 	case order.Origin.Country != "NL":
 		c.refuse("/origin/country", "invalid", "PostNL takes parcels only in the Netherlands")
 	case carrierkit.NeedsCustoms(order.Origin, order.Destination):
@@ -174,6 +176,15 @@ func (c *checker) lane(order ship.Order, chosen service) {
 	case order.Destination.Country != "NL" && order.Destination.Country != "BE" && chosen.products.union == "":
 		c.refuse("/service", "invalid", chosen.name+" goes to addresses in the Netherlands and Belgium; choose eu_parcel")
 	}
+}
+
+// refuseReturn refuses a service that does not go the way of the order.
+func (c *checker) refuseReturn(order ship.Order, chosen service) {
+	if order.IsReturn {
+		c.refuse("/service", "invalid", chosen.name+" does not bring parcels back; choose smart_return for a return")
+		return
+	}
+	c.refuse("/service", "invalid", chosen.name+" is for returns only")
 }
 
 // point checks a parcel that is collected at a pickup point.
@@ -195,8 +206,12 @@ func (c *checker) point(order ship.Order, chosen service) {
 
 // rest refuses what PostNL has no field for.
 func (c *checker) rest(order ship.Order) {
-	if order.IsReturn {
-		c.refuse("/isReturn", "unsupported", "PostNL returns need a customer code of their own, which is not supported")
+	// PostNL confirms to it that the parcel was handed in. fact: return-email
+	if order.IsReturn && order.Destination.Email == "" {
+		c.refuse("/destination/email", "required", "PostNL needs the e-mail address of whoever a return goes to")
+	}
+	if order.IsReturn && order.Destination.Country != "NL" {
+		c.refuse("/destination/country", "invalid", "must be NL: PostNL brings parcels back within the Netherlands")
 	}
 	if order.Billing != nil && order.Billing.Type != "sender" {
 		c.refuse("/billing", "unsupported", "PostNL bills the account of the connection alone")

@@ -70,6 +70,11 @@ func (s *standIn) check(in labelRequest) *problem {
 		return &problem{"1280011", "Printertype is not supported"}
 	case len(in.Shipments) != 1:
 		return &problem{"1280003", "Exactly one shipment is expected"}
+	case utf8.RuneCountInString(in.Customer.Name) > 35:
+		return &problem{"1280013", "Name of the customer has more than 35 characters"}
+	}
+	if bad := in.checkSender(); bad != nil {
+		return bad
 	}
 
 	sent := in.Shipments[0]
@@ -100,6 +105,22 @@ func (s *standIn) check(in labelRequest) *problem {
 		}
 	}
 	return sent.checkProduct()
+}
+
+// checkSender returns what is wrong with the sender, which is mandatory in the customer
+// or in the shipment (PostNL SDK for PHP, doc/models/customer-address.md).
+func (in labelRequest) checkSender() *problem {
+	given := in.Customer.Address
+	if given == (address{}) {
+		if _, ok := in.Shipments[0].addressOf("02"); !ok {
+			return &problem{"1280014", "Address type 02 is required, of the customer or of the shipment"}
+		}
+		return nil
+	}
+	if given.AddressType != "02" {
+		return &problem{"1280015", "The address of the customer must have the type 02"}
+	}
+	return given.check()
 }
 
 // check returns what is wrong with an address.

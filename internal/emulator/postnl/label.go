@@ -16,7 +16,9 @@ import (
 type (
 	labelRequest struct {
 		Customer struct {
-			CustomerCode, CustomerNumber, CollectionLocation string
+			CustomerCode, CustomerNumber, CollectionLocation, Name string
+
+			Address address
 		}
 		Message struct {
 			MessageID, MessageTimeStamp, Printertype string

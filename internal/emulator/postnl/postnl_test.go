@@ -12,7 +12,8 @@ import (
 )
 
 // label is the request of PostNL's reference, for a barcode.
-const label = `{"Customer":{"CollectionLocation":"123456","CustomerCode":"DEVC","CustomerNumber":"11223344"},
+const label = `{"Customer":{"CollectionLocation":"123456","CustomerCode":"DEVC","CustomerNumber":"11223344",
+	"Address":{"AddressType":"02","City":"Hoofddorp","CompanyName":"PostNL","Countrycode": "NL","HouseNr":"42","Street":"Siriusdreef","Zipcode":"2132WT"}},
 	"Message":{"MessageID":"1","MessageTimeStamp":"29-06-2016 12:00:00","Printertype":"GraphicFile|PDF"},
 	"Shipments":[{"Addresses":[{"AddressType":"01","City":"Utrecht","Countrycode":"NL","FirstName":"Henk","HouseNr":"74","Name":"de Graaff",
 	"Street":"Molengraaffplantsoen","Zipcode":"3571ZZ"}],"Barcode":"%s","Dimension":{"Weight":4300},"ProductCodeDelivery":"3085","Reference":"REF-1"}]}`
@@ -92,6 +93,9 @@ func TestWhatPostNLRefusesIsRefused(t *testing.T) {
 		"a day in another order":     {dutch, []string{"29-06-2016", "2016-06-29"}, "1280002"},
 		"an unknown product":         {dutch, []string{"3085", "3999"}, "1280301"},
 		"no house number":            {dutch, []string{`"HouseNr":"74",`, ""}, "1280204"},
+		"a sender of another type":   {dutch, []string{`"AddressType":"02"`, `"AddressType":"01"`}, "1280015"},
+		"no sender":                  {dutch, []string{`"Address":{`, `"Elsewhere":{`}, "1280014"},
+		"a return without 025":       {dutch, []string{"3085", "3285"}, "1280305"},
 		"a short barcode at home":    {short, nil, "1280304"},
 		"an age check without 014":   {dutch, []string{"3085", "3438"}, "1280305"},
 		"a pickup without its point": {dutch, []string{"3085", "3533"}, "1280306"},
