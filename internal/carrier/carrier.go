@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -432,15 +433,21 @@ func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (unt
 func (c *Carrier) begin(ctx context.Context, op Operation, deadline time.Duration) (_ context.Context, done func(error)) {
 	start := time.Now()
 	cancel := func() {}
+	var last *atomic.Pointer[answer]
 	if c.instant == nil {
+		ctx, last = withAnswers(ctx)
 		ctx, cancel = context.WithTimeout(WithOperation(c.redactExchanges(ctx), op), deadline)
 	}
 
 	return ctx, func(err error) {
 		cancel()
-		if c.Observe != nil {
-			c.Observe(op, time.Since(start), err)
+		if c.Observe == nil {
+			return
 		}
+		if err != nil && last != nil {
+			err = withAnswer(err, last.Load())
+		}
+		c.Observe(op, time.Since(start), err)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func (c *cli) carrierCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "carrier",
-		Short: "Register carrier plug-ins, and verify one before that",
+		Short: "Register carrier plug-ins, and list responses that this version does not know",
 		Long: "Register carriers whose driver is a program of its own. Accounts then connect them like any other\n" +
 			"carrier. docs/plugins.md describes how to write one; \"waybill carrier verify\" says whether it can be\n" +
 			"trusted with money.",
@@ -34,6 +34,7 @@ func (c *cli) carrierCommand() *cobra.Command {
 		c.carrierListCommand(),
 		c.carrierRemoveCommand(),
 		c.carrierVerifyCommand(),
+		c.carrierDriftCommand(),
 	)
 	return cmd
 }

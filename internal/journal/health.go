@@ -39,14 +39,19 @@ func longestOf(bucket int) time.Duration {
 	return time.Duration(math.Pow(2, float64(bucket)/2) * float64(time.Millisecond))
 }
 
-// Observe is a connection's Observe: it counts every call.
+// Observe is a connection's Observe: it counts every call, and keeps what the
+// driver did not know.
 func (s *Service) Observe(t ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error) {
 	return func(operation carrier.Operation, took time.Duration, err error) {
 		begin := time.Now().Truncate(slot)
 		key := callKey{id, operation, begin.Unix()}
+		difference, differs := differenceOf(t, operation, err)
 
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if differs {
+			s.noteDifference(t, id, difference)
+		}
 
 		calls := s.calls[key]
 		if calls == nil {

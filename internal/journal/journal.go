@@ -1,9 +1,9 @@
 // Package journal records what happened, for people who look into it: the
 // requests that programs made of the API, the exchanges with carriers about a
-// shipment, and how the calls of each connection go. All of it is buffered in
-// memory, written now and then, and kept for days. It decides nothing, and
-// nothing waits for it: under pressure it drops records and counts what it
-// dropped.
+// shipment, how the calls of each connection go, and what carriers answered that
+// their drivers do not know. All of it is buffered in memory and written now and
+// then; all but the last is kept for days. It decides nothing, and nothing waits
+// for it: under pressure it drops records and counts what it dropped.
 package journal
 
 import (
@@ -50,6 +50,8 @@ type Service struct {
 	bytes     int // of exchanges
 	calls     map[callKey]*store.Calls
 
+	differences map[differenceKey]*pendingDifference
+
 	droppedRequests, droppedExchanges, droppedCalls atomic.Int64
 }
 
@@ -61,7 +63,13 @@ const (
 )
 
 // New returns a service.
-func New(c Config) *Service { return &Service{Config: c, calls: map[callKey]*store.Calls{}} }
+func New(c Config) *Service {
+	return &Service{
+		Config:      c,
+		calls:       map[callKey]*store.Calls{},
+		differences: map[differenceKey]*pendingDifference{},
+	}
+}
 
 // The bounds of what is kept of a request.
 const (
@@ -123,12 +131,14 @@ func (s *Service) Flush(ctx context.Context) error {
 	s.exchanges = nil
 	s.bytes = 0
 	s.calls = map[callKey]*store.Calls{}
+	differences := s.takeDifferences(time.Now())
 	s.mu.Unlock()
 
 	return errors.Join(
 		writeParts(requests, &s.droppedRequests, func(part []Request) error { return s.Store.AddRequests(ctx, part) }),
 		writeParts(exchanges, &s.droppedExchanges, func(part []store.CarrierExchange) error { return s.Store.AddExchanges(ctx, part) }),
 		writeParts(callList(calls), &s.droppedCalls, func(part []store.Calls) error { return s.Store.AddCalls(ctx, part) }),
+		s.writeDifferences(ctx, differences),
 	)
 }
 

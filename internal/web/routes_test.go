@@ -168,6 +168,7 @@ var rows = []row{
 	{"GET /app/{account}/{mode}/keys.csv", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/members.csv", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/carriers.csv", "", nil, 200, 0},
+	{"GET /app/{account}/{mode}/differences.csv", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/batches", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/batches.csv", "", nil, 200, 0},
 	{"GET /app/{account}/{mode}/batches/template.csv", "", nil, 200, 0},

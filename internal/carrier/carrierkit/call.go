@@ -73,6 +73,7 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 		return &ship.Error{Kind: ship.Internal, Message: "the request to the carrier could not be created", Err: err}
 	}
 
+	carrier.NoteAnswer(request, 0, nil)
 	response, err := via.Do(request)
 	if err != nil {
 		return c.unanswered(err, &dialing)
@@ -80,6 +81,9 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	defer response.Body.Close()
 
 	body, err := c.read(response.Body)
+	if err == nil {
+		carrier.NoteAnswer(request, response.StatusCode, body)
+	}
 	file, isFile := answer.(*File)
 	var tooLarge error
 	if c.Encoding == JSON && !isFile {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -226,5 +227,43 @@ func TestAnAnswerThatGrowsWhenItIsDecodedIsNotDecoded(t *testing.T) {
 	}
 	if err := call.Do(t.Context(), http.DefaultClient, &answer); ship.KindOf(err) != ship.Invalid {
 		t.Errorf("a refusal: %v", err)
+	}
+}
+
+// signsIn is a driver whose check is one call.
+type signsIn struct{ at string }
+
+func (d signsIn) Check(ctx context.Context) error {
+	var answer struct{ Account string }
+	err := carrierkit.Call{Method: "POST", URL: d.at, Body: map[string]string{"user": "ann"}, Refusal: func([]byte) ship.Refusal {
+		return ship.Refusal{Code: "X1", Message: "the user ann may not sign in"}
+	}}.Do(ctx, http.DefaultClient, &answer)
+	if err == nil && answer.Account == "" {
+		return ship.Errorf(ship.Unavailable, "the answer has no account")
+	}
+	return err
+}
+
+func TestWhatADriverDoesNotKnowIsObserved(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   carrier.Difference
+	}{
+		"a code":    {400, `{"error":"X1"}`, carrier.Difference{Kind: carrier.DifferentCode, Operation: carrier.OpCheck, Code: "X1", Detail: "the user ... may not sign in"}},
+		"an answer": {200, `{"customer":"Ann Lee"}`, carrier.Difference{Kind: carrier.DifferentAnswer, Operation: carrier.OpCheck, Detail: "customer string"}},
+		"a success": {200, `{"account":"Ann Lee"}`, carrier.Difference{}},
+	} {
+		at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tc.status)
+			fmt.Fprint(w, tc.body)
+		})
+		var got carrier.Difference
+		c := carrier.New(carrier.Spec{Name: "acme", Title: "Acme"}, signsIn{at})
+		c.Observe = func(op carrier.Operation, _ time.Duration, err error) { got, _ = carrier.DifferenceOf(op, err) }
+		err := c.Check(t.Context())
+		if got != tc.want {
+			t.Errorf("%s: %+v, want %+v (%v)", name, got, tc.want, err)
+		}
 	}
 }

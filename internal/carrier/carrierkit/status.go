@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -42,7 +43,7 @@ func (c Call) refused(response *http.Response, body []byte) error {
 		return lost
 	default:
 		refused.Kind = ship.Invalid
-		refused.Message = "the carrier refused the request"
+		refused.Message = carrier.RefusedMessage
 	}
 
 	if c.Refusal != nil {

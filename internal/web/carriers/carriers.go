@@ -24,6 +24,7 @@ type carrierList struct {
 	Specs       []carrier.Spec
 	Health      map[ship.ConnectionID]*journal.Health
 	Unmapped    []tracking.UnmappedCode
+	Differences []account.Difference
 	Limits      map[ship.ConnectionID]limit
 }
 
@@ -58,6 +59,9 @@ func listConnections(v *site.Visit) error {
 	}
 	page.Unmapped, err = v.Tracking.UnmappedOf(v.Context(), v.Tenant(), page.Specs, time.Now().Add(-unmappedFor))
 	if err != nil {
+		return err
+	}
+	if page.Differences, err = v.Account.Differences(v.Context(), v.Tenant()); err != nil {
 		return err
 	}
 	return v.Show(http.StatusOK, carriersPage(v.Frame("Carriers", "carriers"), page))
