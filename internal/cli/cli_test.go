@@ -195,6 +195,23 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 }
 
+func TestDoctorWarnsOfLookupsThatFailTheirControl(t *testing.T) {
+	t.Parallel()
+	s, connection, _ := emulatedUPS(t, "{}")
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, "none failed its last control") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	_, err := storetest.Conn(t, s["DATABASE_URL"]).Exec(t.Context(), `INSERT INTO connection_lookups (account_id, livemode, connection_id, control_at, control_found, failing_since)
+SELECT account_id, livemode, id, now(), false, now() FROM connections`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := s.run(t, "doctor")
+	if err != nil || !strings.Contains(out, "do not find a purchase that exists: "+connection+" since ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestDoctorSaysThatOpenWorkKeepsAYear(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

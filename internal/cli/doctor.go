@@ -282,6 +282,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		jobsFinding(inspection.Vitals),
 		endpointFinding(inspection.Vitals),
 		violationFinding(inspection.Violations),
+		lookupFinding(inspection.FailingLookups),
 	)
 }
 
@@ -325,6 +326,27 @@ func violationFinding(list []store.Violation) finding {
 		says = append(says, fmt.Sprintf("%d violations of \"%s\" (for example %s)", violation.Count, violation.Rule, violation.Example))
 	}
 	return fail("purchases", strings.Join(says, "; "), "docs/operations.md, \"Money\", explains what to do")
+}
+
+// shownLookups bounds the connections that a finding names.
+const shownLookups = 5
+
+// lookupFinding judges whether purchases whose response was lost can be looked up.
+func lookupFinding(failing []store.ConnectionLookup) finding {
+	const subject = "look-ups"
+	if len(failing) == 0 {
+		return ok(subject, "none failed its last control")
+	}
+
+	var names []string
+	for _, lookup := range failing {
+		names = append(names, fmt.Sprintf("%s since %s", lookup.Connection, lookup.FailingSince.UTC().Format(time.RFC3339)))
+	}
+	if len(names) > shownLookups {
+		names = append(names[:shownLookups], fmt.Sprintf("and %d more", len(failing)-shownLookups))
+	}
+	return warn(subject, "do not find a purchase that exists: "+strings.Join(names, ", "),
+		`a purchase whose response is lost stays uncertain there, and goes to review: check the account and the permissions of the connection with the carrier, then run "waybill connection check"; docs/connections.md, "Look-ups", explains it`)
 }
 
 func listFinding(subject, good, bad string, missing []string, advice string) finding {

@@ -25,10 +25,10 @@ const (
 	DelayOfOperator DelaySource = "setting"
 )
 
-// A delay is lowered by so many live measurements, to twice the largest of them,
-// and never below leastMeasured.
+// NeededMeasurements is how many live measurements lower a delay: to twice the
+// largest of them, and never below leastMeasured.
 const (
-	neededMeasurements = 3
+	NeededMeasurements = 3
 	leastMeasured      = 5 * time.Minute
 )
 
@@ -39,8 +39,8 @@ func (v Visibility) Delay() (time.Duration, DelaySource) {
 		delay, source = v.Raised, DelayRaised
 	}
 
-	if n := len(v.Measured); n >= neededMeasurements {
-		measured := max(2*slices.Max(v.Measured[n-neededMeasurements:]), leastMeasured)
+	if n := len(v.Measured); n >= NeededMeasurements {
+		measured := max(2*slices.Max(v.Measured[n-NeededMeasurements:]), leastMeasured)
 		if measured < delay {
 			delay, source = measured, DelayMeasured
 		}

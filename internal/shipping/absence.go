@@ -43,13 +43,30 @@ func (s *Service) trustIn(ctx context.Context, t ship.Tenant, c *carrier.Carrier
 }
 
 // VisibilityOf returns what is known of how late a connection shows its purchases.
+// Measurements in a carrier's test environment say nothing about production, and are
+// not used there either, so that a test connection behaves like a live one.
 func VisibilityOf(spec *carrier.Spec, known store.ConnectionLookup, least time.Duration) purchase.Visibility {
-	return purchase.Visibility{
-		Default:  spec.Delay(),
-		Raised:   known.Raised,
-		Measured: known.Measured,
-		Least:    least,
+	visibility := purchase.Visibility{
+		Default: spec.Delay(),
+		Raised:  known.Raised,
+		Least:   least,
 	}
+	if known.Tenant.Livemode {
+		visibility.Measured = known.Measured
+	}
+	return visibility
+}
+
+// Lookups returns what is known of the look-ups of the tenant's connections. One
+// that is missing was never looked at.
+func (s *Service) Lookups(ctx context.Context, t ship.Tenant) (map[ship.ConnectionID]store.ConnectionLookup, error) {
+	return s.store.ConnectionLookups(ctx, t)
+}
+
+// VisibilityDelay returns how long a purchase of a connection may be missing from
+// its look-up, and where that comes from.
+func (s *Service) VisibilityDelay(spec *carrier.Spec, known store.ConnectionLookup) (time.Duration, purchase.DelaySource) {
+	return VisibilityOf(spec, known, s.waits.LookupLag).Delay()
 }
 
 // compressed is a time at a carrier as it passes here.

@@ -48,7 +48,7 @@ var free = []string{"buyAtOnce", "create", "AddDocument", "settleName"}
 var reading = []string{
 	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
-	"ConnectionLookup", "ConnectionLookups", "ControlPurchase", "FailingLookups", "PurchaseUnder",
+	"ConnectionLookup", "ConnectionLookups", "ControlPurchase", "PurchaseUnder",
 	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
 }
 

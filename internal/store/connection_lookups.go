@@ -85,17 +85,13 @@ func (s *Store) ConnectionLookup(ctx context.Context, t ship.Tenant, id ship.Con
 	return lookup, err
 }
 
+// sqlFailingLookups lists the connections of all accounts whose last control was not
+// found.
 const sqlFailingLookups = `
 SELECT ` + lookupColumns + ` FROM connection_lookups l
 JOIN connections c USING (account_id, livemode)
 WHERE l.failing_since IS NOT NULL AND c.id = l.connection_id AND c.removed_at IS NULL
 ORDER BY l.failing_since`
-
-// FailingLookups lists the connections of all accounts whose last control was not
-// found.
-func (s *Store) FailingLookups(ctx context.Context) ([]ConnectionLookup, error) {
-	return selectList(ctx, s.sys, scanConnectionLookup, sqlFailingLookups)
-}
 
 // sqlRaiseDelay forgets the measurements: they are refuted.
 const sqlRaiseDelay = `

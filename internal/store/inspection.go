@@ -32,7 +32,8 @@ type Inspection struct {
 	Unfenced          []string // tables of tenants without forced row-level security
 	MissingPartitions []string // that are needed now or soon
 	Vitals            Vitals
-	Violations        []Violation // of what always holds of purchases
+	Violations        []Violation        // of what always holds of purchases
+	FailingLookups    []ConnectionLookup // of connections whose last control was not found
 }
 
 // Migrated reports whether the database has the tables of this program. A
@@ -85,6 +86,10 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 	batch := &pgx.Batch{}
 	i.Vitals.queue(batch)
 	queueInvariants(batch, now, &i.Violations) // under the system's role, as the vitals left it
+	batch.Queue(sqlFailingLookups).Query(func(rows pgx.Rows) (err error) {
+		i.FailingLookups, err = pgx.CollectRows(rows, scanConnectionLookup)
+		return err
+	})
 	err = conn.SendBatch(ctx, batch).Close()
 	return i, explain(err)
 }

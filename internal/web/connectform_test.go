@@ -116,3 +116,47 @@ func TestACarrierAccountSaysWhatIsLimitedAndUntilWhen(t *testing.T) {
 		}
 	}
 }
+
+func TestACarrierAccountShowsHowItsPurchasesAreLookedUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.withUSPS()
+	tenant := ship.Tenant{Account: b.owner.ID}
+	c, _, err := b.web.Account.AddChecked(t.Context(), account.AddConnectionInput{
+		Tenant:  tenant,
+		Carrier: "usps",
+		Name:    "Main",
+		Credentials: carrier.Credentials{
+			"client_id": uspsemulator.ClientID, "client_secret": uspsemulator.ClientSecret, "crid": uspsemulator.CRID, "mid": uspsemulator.MID,
+			"manifest_mid": uspsemulator.ManifestMID, "account_number": uspsemulator.Account,
+		},
+	})
+	b.must(err)
+
+	text := func(path string) string {
+		return strings.Join(strings.Fields(withoutMarkup(b.send(member.Owner, path, nil).Body.String())), " ")
+	}
+	list, page := b.home+"/carriers", b.home+"/carriers/"+string(c.ID)
+	if got := text(page); !strings.Contains(got, "1 minute Default of USPS") || !strings.Contains(got, "Last control None yet") {
+		t.Errorf("before any look-up: %s", got)
+	}
+
+	shipment := ship.NewShipmentID(tenant.Shard(), time.Now())
+	b.must(b.store.RaiseDelay(t.Context(), tenant, c.ID, 90*time.Minute, shipment))
+	b.must(b.store.MeasureDelay(t.Context(), tenant, c.ID, 40*time.Second))
+	b.must(b.store.RecordControl(t.Context(), tenant, c.ID, shipment, false))
+	got := text(page)
+	for _, want := range []string{"1 hour 30 minutes Raised", "40 seconds", "Not found", "Failing since"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q: %s", want, got)
+		}
+	}
+	if !strings.Contains(text(list), "Look-up failing") {
+		t.Error("the list does not say that the look-up fails")
+	}
+
+	b.must(b.store.RecordControl(t.Context(), tenant, c.ID, shipment, true))
+	if got := text(page); strings.Contains(got, "Failing since") || strings.Contains(text(list), "Look-up failing") {
+		t.Errorf("after a control was found: %s", got)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
@@ -26,6 +27,7 @@ type carrierList struct {
 	Unmapped    []tracking.UnmappedCode
 	Differences []account.Difference
 	Limits      map[ship.ConnectionID]limit
+	Lookups     map[ship.ConnectionID]store.ConnectionLookup
 }
 
 // listConnections handles GET /app/{account}/{mode}/carriers.
@@ -59,6 +61,9 @@ func listConnections(v *site.Visit) error {
 	}
 	page.Unmapped, err = v.Tracking.UnmappedOf(v.Context(), v.Tenant(), page.Specs, time.Now().Add(-unmappedFor))
 	if err != nil {
+		return err
+	}
+	if page.Lookups, err = v.Shipping.Lookups(v.Context(), v.Tenant()); err != nil {
 		return err
 	}
 	if page.Differences, err = v.Account.Differences(v.Context(), v.Tenant()); err != nil {
@@ -177,6 +182,7 @@ type connectionView struct {
 	Spec   carrier.Spec
 	Health *journal.Health // nil if it made no recent call
 	Limit  limit
+	Lookup lookup
 	Values map[string]string
 	Kept   map[string]string // secrets that were typed, encrypted
 	Wrong  site.Problems
@@ -199,6 +205,9 @@ func showConnection(v *site.Visit, status int, page connectionView) error {
 	}
 	page.Health = health[page.ID]
 	page.Limit = limitOf(v, page.ID)
+	if page.Lookup, err = lookupOf(v, page.Connection, &page.Spec); err != nil {
+		return err
+	}
 	return v.Show(status, connectionPage(v.Frame(page.Name, "carriers"), page))
 }
 
