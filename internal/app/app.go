@@ -18,6 +18,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/archive"
 	"github.com/waybillhq/waybill/internal/cell"
+	"github.com/waybillhq/waybill/internal/certify"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -195,6 +196,12 @@ func (a *App) buildWorker() error {
 			Returns:   a.services.returns,
 			Addresses: a.services.addresses,
 			Compat:    a.services.compat,
+			Certify: &certify.Measurer{
+				Store:    a.store,
+				Accounts: a.services.account,
+				Scale:    a.cfg.LookupScale,
+				Log:      a.log,
+			},
 			Member:    a.services.member,
 			Store:     a.store,
 			Retention: retention(a.cfg),

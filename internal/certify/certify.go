@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -44,6 +45,14 @@ type Options struct {
 	// means as long as the carrier's Spec says, and two minutes at most.
 	LookupWait time.Duration
 
+	// Scale compresses visibility delays, for tests with emulated carriers.
+	Scale float64
+	// Measured is called with how long after its sale the first label was found.
+	// If it is not found while the walk lasts, Measure hands it to the service,
+	// which looks it up later and voids it. Nil measures nothing.
+	Measured func(ctx context.Context, delay time.Duration) error
+	Measure  func(ctx context.Context, later job.MeasureDelay) error
+
 	Labels *label.Renderer
 	// Progress is called with each check when it ends; nil is not called.
 	Progress func(Check)
@@ -58,6 +67,7 @@ type Walk struct {
 	options Options
 	spec    carrier.Spec
 	orders  sampleOrders
+	made    time.Time // when the orders were made
 	report  Report
 	record  *recorder
 
@@ -73,6 +83,9 @@ type bought struct {
 	order    carrier.BuyOrder
 	purchase ship.Sale
 	files    []string // of its labels, relative to the report
+	lane     lane     // empty if a service was asked for
+	wasLost  bool     // its sale was found by a look-up
+	later    bool     // the service looks it up and voids it
 }
 
 // New prepares a certification. Nothing is sent and nothing is written yet.
@@ -84,7 +97,8 @@ func New(options Options) (*Walk, error) {
 		}
 	}
 
-	orders, err := newSampleOrders(options.Tenant, options.Account, spec.GoLive.DomesticOptional, time.Now())
+	now := time.Now()
+	orders, err := newSampleOrders(options.Tenant, options.Account, spec.GoLive.DomesticOptional, now)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +110,7 @@ func New(options Options) (*Walk, error) {
 		options: options,
 		spec:    spec,
 		orders:  orders,
+		made:    now,
 		quoted:  map[lane]map[string]ship.Rate{},
 		report: Report{
 			Carrier:     spec.Name,

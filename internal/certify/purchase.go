@@ -136,7 +136,7 @@ func (w *Walk) buy(ctx context.Context, name string, o ship.Order, offer ship.Ra
 	switch {
 	case err == nil:
 		entry.settle(purchase)
-		w.bought = append(w.bought, &bought{entry: entry, order: request, purchase: purchase})
+		w.bought = append(w.bought, &bought{entry: entry, order: request, purchase: purchase, lane: lane(name), wasLost: lost})
 		w.add(w.judgePurchase(name, request, offer, purchase, lost))
 	case lost:
 		entry.State = Uncertain
@@ -255,7 +255,15 @@ func (w *Walk) checkLookup(ctx context.Context) {
 	for _, b := range w.bought {
 		name := "look-up, " + b.entry.Name
 		found, err := w.find(w.record.context(ctx, b.entry.Name), b.order, b.purchase)
+		w.measure(ctx, b, err)
 		switch {
+		case b.later:
+			w.add(Check{
+				Name:        name,
+				Result:      Skipped,
+				CarrierCode: codeOf(err),
+				Message:     fmt.Sprintf("not found within %s: the service looks it up for an hour at most, stores how long it took, and voids the label", w.options.LookupWait),
+			})
 		case ship.KindOf(err) == ship.NotFound && w.options.LookupWait < w.spec.Delay() && w.notTestable(carrier.OpFind, b.purchase, err) == "":
 			w.add(Check{
 				Name:        name,
@@ -336,6 +344,10 @@ func (w *Walk) voidAll(ctx context.Context) error {
 // void takes one label back.
 func (w *Walk) void(ctx context.Context, b *bought) {
 	name := "void, " + b.entry.Name
+	if b.later {
+		w.add(Check{Name: name, Result: Skipped, Message: b.entry.Detail})
+		return
+	}
 	if !w.can("void") {
 		b.entry.State = Unused
 		b.entry.Detail = w.spec.Title + " cannot void labels: do not use this one"

@@ -74,6 +74,7 @@ const (
 	RefundPending PurchaseState = "refund_pending" // the carrier will decide
 	Unused        PurchaseState = "unused"         // the carrier cannot void it
 	VoidFailed    PurchaseState = "void_failed"    //
+	Measuring     PurchaseState = "measuring"      // the service looks it up for an hour at most, and voids it then
 )
 
 // IsOpen reports whether somebody must look at the purchase.

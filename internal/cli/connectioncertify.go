@@ -116,8 +116,13 @@ func (c *certification) prepare(ctx context.Context, accounts *account.Service, 
 		Version:    app.Version(),
 		Services:   c.services,
 		LookupWait: c.wait,
-		Labels:     labels,
-		Progress:   c.progress,
+		Scale:      cfg.LookupScale,
+		Measured: func(ctx context.Context, delay time.Duration) error {
+			return accounts.RecordMeasurement(ctx, found.Tenant, found.ID, delay)
+		},
+		Measure:  accounts.MeasureLater,
+		Labels:   labels,
+		Progress: c.progress,
 	})
 }
 
@@ -162,6 +167,11 @@ func (c *certification) summarize(report certify.Report) {
 		report.Count(certify.NotTestable),
 		report.Count(certify.Skipped),
 		filepath.Join(c.dir, "report.md"))
+	for _, purchase := range report.Purchases {
+		if purchase.State == certify.Measuring {
+			fmt.Fprintf(c.Err, "%s is not visible yet: the worker looks it up until 60 minutes after its sale, stores the delay and voids it\n", purchase.TrackingNumber)
+		}
+	}
 	for _, purchase := range report.Open() {
 		fmt.Fprintf(c.Err, "needs attention: %s is %s, reference %s %s\n", purchase.Name, purchase.State, purchase.Reference, purchase.TrackingNumber)
 	}

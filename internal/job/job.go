@@ -93,6 +93,34 @@ type VoidOrphanedLabel struct {
 // Kind names the job in the queue.
 func (VoidOrphanedLabel) Kind() string { return "void_orphaned_label" }
 
+// MeasureDelay looks up a label that a certification bought, until the carrier
+// shows it, and then voids the label.
+type MeasureDelay struct {
+	Account    ship.AccountID    `json:"account"`
+	Livemode   bool              `json:"livemode"`
+	Connection ship.ConnectionID `json:"connection"`
+	Shipment   ship.ShipmentID   `json:"shipment"` // of the certification; it has no row
+
+	Carrier        string    `json:"carrier"`
+	Service        string    `json:"service"`
+	Selection      string    `json:"selection,omitempty"`
+	Sample         string    `json:"sample"` // which order was bought
+	Reference      string    `json:"reference"`
+	CarrierRef     string    `json:"carrierRef,omitempty"`
+	TrackingNumber string    `json:"trackingNumber"`
+	Pieces         []string  `json:"pieces,omitempty"`
+	PreparedAt     time.Time `json:"preparedAt"` // of the orders of the certification
+	BoughtAt       time.Time `json:"boughtAt"`
+
+	Measured bool `json:"measured"` // only the void is left
+}
+
+// Kind names the job in the queue.
+func (MeasureDelay) Kind() string { return "measure_delay" }
+
+// Queue is that of handovers: copies of v0.1.0 do not work on it.
+func (MeasureDelay) Queue() string { return "handover" }
+
 // SweepAttempts looks for labels that turned up late.
 type SweepAttempts struct{}
 

@@ -37,6 +37,7 @@ var kinds = []interface{ Kind() string }{
 	job.SettleManifest{},
 	job.SendDocuments{},
 	job.FulfilReturn{},
+	job.MeasureDelay{},
 }
 
 // texts are the arguments that are no ids, and why a job has them. Nothing that
@@ -44,7 +45,21 @@ var kinds = []interface{ Kind() string }{
 var texts = map[string]string{
 	"void_orphaned_label.carrier": "the name of a carrier",
 	"void_orphaned_label.number":  "an orphaned label is identified by its number; no parcel travels under it",
+
+	"measure_delay.carrier":        certified,
+	"measure_delay.service":        certified,
+	"measure_delay.selection":      certified,
+	"measure_delay.sample":         certified,
+	"measure_delay.reference":      certified,
+	"measure_delay.carrierRef":     certified,
+	"measure_delay.trackingNumber": certified,
+	"measure_delay.pieces":         certified,
+	"measure_delay.preparedAt":     certified,
+	"measure_delay.boughtAt":       certified,
+	"measure_delay.measured":       certified,
 }
+
+const certified = "of a label that a certification bought, to a sample address; no row has it"
 
 // TestTheArgumentsOfJobsNameATenantAndNobodyElse walks the arguments of every
 // kind. The policy of the queue's table compares account and livemode with the

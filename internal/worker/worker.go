@@ -17,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/bulk"
+	"github.com/waybillhq/waybill/internal/certify"
 	"github.com/waybillhq/waybill/internal/compat"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/job"
@@ -42,6 +43,7 @@ type Services struct {
 	Returns   *returns.Service
 	Addresses *addresscheck.Service
 	Compat    *compat.Service
+	Certify   *certify.Measurer
 	Member    *member.Service
 	Store     *store.Store
 	Retention store.Retention
@@ -104,6 +106,10 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	addLong(all, observer, exportTime, func(ctx context.Context, j job.Export) error {
 		return s.Privacy.WorkExport(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Export)
+	})
+
+	addLasting(all, observer, func(ctx context.Context, j job.MeasureDelay) (time.Duration, error) {
+		return s.Certify.Work(ctx, j)
 	})
 
 	add(all, observer, func(ctx context.Context, j job.NotifyBreakGlass) error {
