@@ -61,7 +61,7 @@ var Spec = carrier.Spec{
 	VisibilityDelay: 60 * time.Minute,
 	Limits: []string{
 		"PostNL names no prices. Import a rate sheet with the prices of your contract: only the services in it are offered.",
-		"A purchase draws a barcode and then a label for it. If the label's response is lost, the parcel is found by its reference, and the label is made again for the same barcode. That there is no such parcel counts only after ten minutes.",
+		"A purchase draws a barcode and then a label for it. If the label's response is lost, the parcel is found by its reference, and the label is made again for the same barcode. That there is no such parcel counts only after the visibility delay.",
 		"A label cannot be voided: PostNL has no call for it. A parcel that is announced and never handed over is not charged; its announcement lapses.",
 		"An order has one parcel. Create a shipment for each parcel.",
 		"Parcels are sent from the Netherlands to countries of the European Union. Destinations outside need GlobalPack barcodes, which are not supported.",
@@ -73,7 +73,7 @@ var Spec = carrier.Spec{
 		"A parcel goes to a pickup point with `destination.servicePoint` set to its number, as standard (3533, in Belgium 4936), insured (3534) or age_check (3571). The destination is the recipient's own address, with an e-mail address; the point's address is fetched from PostNL with the purchase. Points are searched in the Netherlands and Belgium.",
 		"A mailbox parcel weighs at most 2 kg and measures at most 38 x 26.5 x 3.2 cm. Set the same limits in the rate sheet: otherwise it is offered for every parcel.",
 		"Returns are bought with Smart Return (`smart_return`), within the Netherlands, one parcel each: 2285 to a reply number (an address1 such as \"Antwoordnummer 1234\") and 3285 to any other address, both with the option 152/025. Whoever the return goes to needs an e-mail address. PostNL must have enabled Smart Returns for the customer code, and the rate sheet must have a price. Labels that are enclosed with the outbound parcel (label in the box, shipment and return) are not supported: they belong to the outbound parcel.",
-		"A lost response is not settled by sending the same barcode again. PostNL calls a barcode a unique value and its own plug-ins send one again after an error, but PostNL documents nowhere what it answers about a barcode that is announced already. The parcel is looked up instead.",
+		"A lost response is not settled by sending the same barcode again. PostNL calls a barcode a unique value, but documents nowhere what it answers about one that is announced already. The parcel is looked up instead.",
 		"Pickups and manifests are arranged with PostNL: the shipments are announced with their labels.",
 		"Times of scans are in the time of the Netherlands.",
 		"PostNL does not send pushes: parcels are polled, one per call.",
