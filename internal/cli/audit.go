@@ -29,6 +29,7 @@ var unaudited = map[string]string{
 	"waybill audit stream":       looks,
 	"waybill audit verify":       looks,
 	"waybill carrier add":        machine,
+	"waybill carrier drift":      looks,
 	"waybill carrier list":       looks,
 	"waybill carrier remove":     machine,
 	"waybill carrier verify":     machine,
