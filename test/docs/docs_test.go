@@ -392,6 +392,7 @@ var notRun = map[string]string{
 	"emulators.md CARRIER_URLS":                   "runs until it is stopped",
 	"emulators.md . ~/.local":                     "reads a file of the person",
 	"emulators.md curl -sS http://127.0.0.1:9001": "needs the emulator at its own address",
+	"connections.md waybill carrier drift":        "needs responses of carriers; internal/cli: TestDriftListsWhatCarriersRespondedAndDriversDoNotKnow",
 	"emulators.md export UPS_CLIENT_ID":           "settings alone",
 	"end-of-day.md export WAYBILL_KEY":            "the key is a placeholder",
 	"failover.md apt install":                     "installs programs",
