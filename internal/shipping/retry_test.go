@@ -416,8 +416,9 @@ func TestTheSweepGoesOnWhereItStopped(t *testing.T) {
 		if err := storetest.Conn(t, b.url).QueryRow(t.Context(), `SELECT count(*) FROM orphaned_labels`).Scan(&late); err != nil {
 			t.Fatal(err)
 		}
-		// On a slow machine, a few look-ups have no time to end and need another pass.
-		if calls < 3 || pass > 20 {
+		// On a slow machine, a few look-ups have no time to end and need another pass,
+		// which may be a single call.
+		if pass == 0 && calls < 2 || pass > 20 {
 			t.Fatalf("%d calls found %d labels of %d, pass %d", calls, late, purchases, pass)
 		}
 	}
