@@ -53,6 +53,14 @@ func TestRoutingFailsOver(t *testing.T) {
 	w := newWorld(t)
 	start := time.Now()
 	c := w.newClients(64, 0)
+
+	// An absence is believed only at a carrier that has sold before.
+	var controls []*order
+	for _, name := range carrierNames {
+		controls = append(controls, newOrder(fmt.Sprintf("control-%x-%s", seed, name), name))
+	}
+	c.buyAll(controls, seed, time.Second, time.Minute)
+
 	orders := make([]*order, p.orders)
 	for i := range orders {
 		orders[i] = newOrder(fmt.Sprintf("route-%x-%d", seed, i), "")
@@ -68,7 +76,7 @@ func TestRoutingFailsOver(t *testing.T) {
 	_, late := w.settle(p.settles)
 	reopen(orders)
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
-	j := w.judge(orders)
+	j := w.judge(append(controls, orders...))
 	j.add("not settled", late...)
 	elsewhere := w.count(`SELECT count(*) FROM shipments s WHERE json_array_length(s.purchase->'routing'->'failed') > 0 AND s.purchase->>'boughtAt' IS NOT NULL`)
 	further := w.count(`SELECT count(*) FROM purchase_attempts WHERE attempt > 1`)
