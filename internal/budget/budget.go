@@ -44,9 +44,8 @@ type Options struct {
 	Busy func(bool)
 }
 
-// Budget is shared by all heavy work of a process. It is safe for concurrent
-// use. A nil budget allows everything.
-// Accounts have shares of it; see Shares.
+// Budget is shared by all heavy work of a process, and divided among accounts by
+// Shares. It is safe for concurrent use. A nil budget allows everything.
 type Budget struct {
 	options Options
 	shares  *Shares

@@ -45,8 +45,8 @@ type member struct {
 //	matches [0-9]+ a text that matches the whole regular expression
 //	any            anything
 //
-// or "list of" one of them, or "some" of them: a list, or its only element alone. The member "*" of an object says that the carrier ignores
-// members that it does not know.
+// or "list of" one of them, or "some" of them, which is a list or its only element. The
+// member "*" of an object says that the carrier ignores members that it does not know.
 func ParseMembers(text string) Members {
 	list := Members{}
 	for line := range strings.Lines(text) {

@@ -51,7 +51,7 @@ func TestDifferencesAreCountedAndBounded(t *testing.T) {
 	same.Count = 7
 	changed.Detail += "b string"
 	if shape.Key() != same.Key() || shape.Key() == changed.Key() {
-		t.Error("answers are not told apart by their shapes alone")
+		t.Error("the key of an answer does not follow from its shape alone")
 	}
 
 	all, err := f.AllDifferences(t.Context(), 1000)

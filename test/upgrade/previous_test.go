@@ -24,9 +24,8 @@ type release struct {
 }
 
 // buildPrevious builds the release before the present one, or the commit that FROM
-// names, from its source. The test
-// is skipped where that is not known: in a copy of the files without their history,
-// and for the first release.
+// names, from its source. The test is skipped where that is not known: in a copy of the
+// files without their history, and for the first release.
 func buildPrevious(t *testing.T) release {
 	t.Helper()
 	version, commit := chosen(t)

@@ -82,6 +82,7 @@ func checkBoxOptions(s *shipment, b box) (refusal, bool) {
 	if options == nil {
 		return fine()
 	}
+	// The code is the emulator's: UPS documents the rule and no code for it.
 	if value := options.DeclaredValue; value != nil && !isPaidIn(s.Shipper.Address.CountryCode, value.CurrencyCode) {
 		return flaw("120607", "The declared value's currency is not valid for the shipper's country or territory")
 	}
