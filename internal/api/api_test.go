@@ -82,6 +82,7 @@ func newBatches(b *bench, c Config) *batch.Service {
 				Connection:        r.Connection,
 				RateID:            r.RateID,
 				MaxAmount:         r.Limit,
+				MaxIsShown:        r.LimitShown,
 				OnDuplicate:       r.OnDuplicate,
 				AddressValidation: shipping.AddressValidation(r.AddressValidation),
 				IdempotencyKey:    r.Key,

@@ -72,6 +72,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 				Connection:        request.Connection,
 				RateID:            request.RateID,
 				MaxAmount:         request.Limit,
+				MaxIsShown:        request.LimitShown,
 				OnDuplicate:       request.OnDuplicate,
 				AddressValidation: shipping.AddressValidation(request.AddressValidation),
 				IdempotencyKey:    request.Key,

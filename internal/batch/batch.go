@@ -52,6 +52,7 @@ type Request struct {
 	Carrier     string        // that the line names; the account's rules choose if both are empty
 	Service     string        // likewise
 	Limit       ship.Money    // the most that it may cost
+	LimitShown  bool          // Limit is the price that a person was shown
 	Key         string        // idempotency key of the purchase
 	FormerName  ship.KeyName  // of the same purchase in the release before this one; empty for none
 	Buyer       ship.PersonID // who buys; their daily limit applies

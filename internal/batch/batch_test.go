@@ -114,7 +114,7 @@ func (b *bench) begin() {
 			}
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
 				Tenant: r.Tenant, Account: r.Account, Key: r.APIKey, Limits: limits, Order: r.Order, OneParcel: r.OneParcel, Carrier: r.Carrier, Service: r.Service,
-				MaxAmount: r.Limit, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, FormerName: r.FormerName, AcceptDuplicate: r.AcceptDuplicate,
+				MaxAmount: r.Limit, MaxIsShown: r.LimitShown, OnDuplicate: r.OnDuplicate, IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, FormerName: r.FormerName, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {
 				return ship.Shipment{}, errors.New("the line is cut")

@@ -240,6 +240,7 @@ func (r reader) purchase(batch Batch, row store.BatchRow) (Request, []Problem) {
 	}
 	request, problems := r.request(row.Cells)
 	request.Limit = row.Price
+	request.LimitShown = true
 	request.Order.LabelFormat = batch.Format
 	return request, problems
 }

@@ -46,6 +46,17 @@ func (in *Request) agreesWith(rate ship.Rate) error {
 	}
 }
 
+// atMost returns the offers that cost no more than the limit. The rates are not
+// modified.
+func atMost(rates []ship.Rate, limit ship.Money) (list []ship.Rate) {
+	for _, rate := range rates {
+		if rate.Price.Currency == limit.Currency && !rate.Price.Exceeds(limit, 0) {
+			list = append(list, rate)
+		}
+	}
+	return list
+}
+
 // arrivesBy reports whether the rate promises delivery by a day. A rate without
 // a date promises nothing.
 func arrivesBy(rate ship.Rate, day ship.Date) bool {

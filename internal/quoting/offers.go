@@ -22,6 +22,7 @@ type Request struct {
 	Connection ship.ConnectionID
 	RateID     string // the token of a rate; it alone is offered
 	MaxAmount  ship.Money
+	MaxIsShown bool // MaxAmount is the price that a person was shown: rules decide without it
 	Now        time.Time
 }
 
@@ -65,13 +66,26 @@ func (s *Service) Offers(ctx context.Context, in Request) (Offers, error) {
 		MaxAmount: in.MaxAmount,
 		Now:       in.Now,
 	}
+	if in.MaxIsShown {
+		// The price was shown after rules had chosen among all offers. They must
+		// choose among the same ones now, so the price is compared afterwards.
+		wanted.MaxAmount = ship.Money{}
+	}
 	d, err := s.decide(ctx, policy, in.Tenant, wanted, s.cache.lifeToBuy, carrier.OneParcel(in.OneParcel))
 	if err != nil {
 		return Offers{}, err
 	}
+	rates := d.Offers
+	if in.MaxIsShown {
+		if rates = atMost(rates, in.MaxAmount); len(rates) == 0 {
+			return Offers{}, ship.Coded(ship.Invalid, "price_changed",
+				"the rules now choose an offer of %s, above the %s that was shown; nothing was bought",
+				d.Offers[0].Price, in.MaxAmount)
+		}
+	}
 	return Offers{
 		Order:   d.input.Order,
-		Rates:   d.Offers,
+		Rates:   rates,
 		Limit:   in.MaxAmount,
 		Routing: d.Routing,
 		Failed:  d.failed,

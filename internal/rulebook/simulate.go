@@ -63,6 +63,11 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 		return Simulation{}, err
 	}
 
+	fromFiles, err := s.fromFiles(ctx, in)
+	if err != nil {
+		return Simulation{}, err
+	}
+
 	// Ids begin with their time, so every shipment is before an id of the next
 	// hour.
 	before := ship.ShipmentIDOf(ship.RawIDAt(time.Now().Add(time.Hour)))
@@ -76,7 +81,7 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 			break
 		}
 
-		parts, err := s.replay(ctx, in, book, rows)
+		parts, err := s.replay(ctx, in, book, rows, fromFiles)
 		if err != nil {
 			return Simulation{}, err
 		}
@@ -93,9 +98,27 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 	return total.result(), nil
 }
 
+// fromFiles are the shipments that were bought for lines of files. Their limit is
+// the price that was shown. Purchases say so themselves since
+// ship.Purchase.LimitShown exists; older ones are known by their batch.
+func (s *Service) fromFiles(ctx context.Context, in SimulateInput) (map[ship.ShipmentID]bool, error) {
+	list, err := s.Store.FileShipments(ctx, in.Tenant, in.Since, in.Last)
+	if err != nil {
+		return nil, err
+	}
+
+	known := make(map[ship.ShipmentID]bool, len(list))
+	for _, id := range list {
+		known[id] = true
+	}
+	return known, nil
+}
+
 // replay decides about the shipments again, on all processors. The tallies are
 // in the order of the shipments.
-func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Compiled, rows []store.RoutedRow) ([]*tally, error) {
+func (s *Service) replay(
+	ctx context.Context, in SimulateInput, book *routing.Compiled, rows []store.RoutedRow, fromFiles map[ship.ShipmentID]bool,
+) ([]*tally, error) {
 	workers := runtime.GOMAXPROCS(0)
 	parts := make([]*tally, workers)
 	errs := make([]error, workers)
@@ -106,7 +129,7 @@ func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Co
 		parts[i] = newTally(in)
 		group.Go(func() {
 			for _, row := range share {
-				if errs[i] = s.redecide(ctx, in, book, row, parts[i]); errs[i] != nil {
+				if errs[i] = s.redecide(ctx, in, book, row, fromFiles[row.ID], parts[i]); errs[i] != nil {
 					return
 				}
 			}
@@ -123,7 +146,10 @@ func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Co
 }
 
 // redecide decides about one shipment again, and adds the result to the tally.
-func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.Compiled, row store.RoutedRow, sum *tally) error {
+// fromFile says that it was bought for a line of a file.
+func (s *Service) redecide(
+	ctx context.Context, in SimulateInput, book *routing.Compiled, row store.RoutedRow, fromFile bool, sum *tally,
+) error {
 	order, purchase, err := row.Read()
 	if err != nil {
 		return err
@@ -144,11 +170,18 @@ func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.
 	if purchase.Routing.Raised != nil {
 		order.Options.Signature = purchase.Routing.Raised.From
 	}
+
+	// A price that was shown follows from the rules of then, so it does not bind
+	// the new ones. A limit of the client does.
+	limit := purchase.Limit
+	if purchase.LimitShown || fromFile {
+		limit = ship.Money{}
+	}
 	input := book.Prepare(routing.Input{
 		Account:   in.Tenant.Account,
 		Order:     order,
 		Currency:  in.Account.Currency,
-		MaxAmount: purchase.Limit,
+		MaxAmount: limit,
 		Now:       row.ID.Raw().Time(),
 	})
 

@@ -2,13 +2,16 @@ package rulebook_test
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -70,6 +73,70 @@ func TestABackTestSaysWhatWouldChangeAndWhatItCannotSay(t *testing.T) {
 	}
 	if len(sim.Changes) != 2 || sim.Changes[0].OrderID != "refused by USPS" || sim.Changes[0].Is.Carrier != "fedex" {
 		t.Errorf("changes are %+v", sim.Changes)
+	}
+}
+
+// TestAShownPriceDoesNotBindABackTest keeps purchases that could cost at most what
+// they did. Only the client's own limit may keep new rules from another carrier.
+func TestAShownPriceDoesNotBindABackTest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+
+	b.keep(t, "limited by the client", func(shipment *ship.Shipment) {
+		shipment.Purchase.Limit = usd(1000)
+	})
+	b.keep(t, "line of a file", func(shipment *ship.Shipment) {
+		shipment.Purchase.Limit = usd(1000)
+		shipment.Purchase.LimitShown = true
+	})
+	b.keep(t, "line of a file, before limits were marked", func(shipment *ship.Shipment) {
+		shipment.Purchase.Limit = usd(1000)
+		b.addToBatch(t, shipment.ID, "")
+	})
+	b.keep(t, "line of a batch by API, with a limit", func(shipment *ship.Shipment) {
+		shipment.Purchase.Limit = usd(1000)
+		b.addToBatch(t, shipment.ID, ship.NewKeyID(b.tenant.Shard(), time.Now()))
+	})
+
+	simulation := b.simulate(t, useBook("usps"))
+
+	var changed []string
+	for _, change := range simulation.Changes {
+		changed = append(changed, change.OrderID)
+	}
+	slices.Sort(changed)
+	want := []string{"line of a file", "line of a file, before limits were marked"}
+	if !slices.Equal(changed, want) {
+		t.Errorf("changed are %q, want %q", changed, want)
+	}
+	if simulation.Compared != 4 {
+		t.Errorf("%d are compared, want 4", simulation.Compared)
+	}
+}
+
+// addToBatch makes a shipment that of the only line of a new batch: of a file, or
+// of the API key that is named.
+func (b bench) addToBatch(t *testing.T, shipment ship.ShipmentID, key ship.KeyID) {
+	t.Helper()
+	id := ship.NewBatchID(b.tenant.Shard(), time.Now())
+	err := b.store.AddBatch(t.Context(), store.Batch{
+		ID:      id,
+		Tenant:  b.tenant,
+		Name:    "orders.csv",
+		MadeBy:  "Dana",
+		State:   "done",
+		Header:  []string{"Order"},
+		Mapping: []byte("{}"),
+		APIKey:  key,
+	}, [][]string{{"1001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	line := store.BatchRow{Number: 1, State: "purchased", Cells: []string{"1001"}, Shipment: shipment}
+	saved, err := b.store.SaveBatchRows(t.Context(), b.tenant, id, []store.ChangedRow{{BatchRow: line}}, "uploaded")
+	if saved != 1 || err != nil {
+		t.Fatalf("%d lines saved, %v", saved, err)
 	}
 }
 

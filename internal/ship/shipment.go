@@ -56,11 +56,12 @@ type Purchase struct {
 	BoughtAt       time.Time    `json:"boughtAt,omitzero"`
 	EstimateAt     time.Time    `json:"estimateAt,omitzero"` // as promised at the purchase
 	EstimateSource string       `json:"estimateSource,omitempty"`
-	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
-	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
-	OverLimitVoid  State        `json:"returned,omitempty"` // how far the void of a label over the limit had come at the answer
-	Approval       ApprovalID   `json:"approval,omitempty"` // that it needs; empty for none
-	Sheet          string       `json:"sheet,omitempty"`    // the rate sheet that set the price: what the carrier says of it does not count
+	Key            string       `json:"key,omitempty"`        // the client's name for the purchase, from which its references follow
+	Limit          Money        `json:"limit,omitzero"`       // what the client would pay at most
+	LimitShown     bool         `json:"limitShown,omitempty"` // Limit is the price that a person was shown, and no wish of the client
+	OverLimitVoid  State        `json:"returned,omitempty"`   // how far the void of a label over the limit had come at the answer
+	Approval       ApprovalID   `json:"approval,omitempty"`   // that it needs; empty for none
+	Sheet          string       `json:"sheet,omitempty"`      // the rate sheet that set the price: what the carrier says of it does not count
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`
 	Documents      []string     `json:"documents,omitempty"` // types

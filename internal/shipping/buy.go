@@ -190,6 +190,7 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		Connection: in.Connection,
 		RateID:     in.RateID,
 		MaxAmount:  in.MaxAmount,
+		MaxIsShown: in.MaxIsShown,
 		Now:        now,
 	}))
 	if err != nil {
@@ -201,6 +202,7 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	b.shipment.Order.Destination = order.Destination
 	b.shipment.Purchase.Warnings = slices.Concat(checking.finish(ctx, s), customsWarnings(b.shipment.Order))
 	b.shipment.Purchase.Limit = b.quoted.Limit
+	b.shipment.Purchase.LimitShown = in.MaxIsShown
 	b.shipment.Purchase.Routing = b.quoted.Routing
 
 	if err := s.checkPrintable(b); err != nil {

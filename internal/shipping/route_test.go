@@ -61,6 +61,44 @@ func TestARuleChoosesAndTheShipmentSaysWhy(t *testing.T) {
 	}
 }
 
+// TestRulesDecideBeforeAShownPriceIsCompared buys as a batch does: at most for what
+// a person was shown.
+func TestRulesDecideBeforeAShownPriceIsCompared(t *testing.T) {
+	t.Parallel()
+	b := newBenchWith(t, settings{quoting: quoting.Config{
+		Policy: ruled(t, `{"name": "FedEx", "then": {"use": [{"carrier": "fedex"}]}, "otherwise": "refuse"}`),
+	}})
+	first, err := b.Buy(t.Context(), b.input("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shown := b.input("Grace")
+	shown.MaxAmount = first.Shipment.Purchase.Price
+	shown.MaxIsShown = true
+	bought, err := b.Buy(t.Context(), shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	purchase := bought.Shipment.Purchase
+	if purchase.Carrier != "fedex" || !purchase.LimitShown || purchase.Limit != shown.MaxAmount {
+		t.Errorf("bought from %s for at most %s (shown: %t)", purchase.Carrier, purchase.Limit, purchase.LimitShown)
+	}
+	for _, dropped := range purchase.Routing.Dropped {
+		if dropped.Why == "over_limit" {
+			t.Errorf("%s %s was left out as over the limit", dropped.Carrier, dropped.Service)
+		}
+	}
+
+	shown = b.input("Joan")
+	shown.MaxAmount = first.Shipment.Purchase.Price
+	shown.MaxAmount.Minor--
+	shown.MaxIsShown = true
+	if _, err := b.Buy(t.Context(), shown); ship.CodeOf(err) != "price_changed" {
+		t.Errorf("one cent less was shown: %v, want price_changed", err)
+	}
+}
+
 func TestAClientThatNamesACarrierIsNotRuled(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "No USPS", "then": {"forbid": [{"carrier": "usps"}]}}`)}})

@@ -25,6 +25,7 @@ type BuyInput struct {
 	Connection  ship.ConnectionID
 	RateID      string
 	MaxAmount   ship.Money
+	MaxIsShown  bool   // MaxAmount is the price that a person was shown: rules do not see it
 	OnDuplicate string // "allow", "return", "reject"
 	// AddressValidation is what is done about the destination; empty means
 	// ValidationWarn.

@@ -60,6 +60,7 @@ func (b *buying) affordOne() error {
 func (b *buying) lowerLimit(to ship.Money) {
 	if limit := &b.shipment.Purchase.Limit; limit.IsZero() || limit.Exceeds(to, 0) {
 		*limit = to
+		b.shipment.Purchase.LimitShown = false
 	}
 }
 

@@ -226,6 +226,19 @@ func scanRoutedRow(r pgx.CollectableRow) (RoutedRow, error) {
 	return row, err
 }
 
+const sqlFileShipments = `
+SELECT r.shipment_id FROM batch_rows r JOIN batches b
+  ON b.account_id = r.account_id AND b.livemode = r.livemode AND b.id = r.batch_id
+WHERE r.account_id = $1 AND r.livemode = $2 AND b.api_key_id IS NULL AND r.shipment_id >= $3
+ORDER BY r.shipment_id DESC LIMIT $4`
+
+// FileShipments returns up to limit shipments that were bought for lines of files
+// and made since a moment, the newest first.
+func (s *Store) FileShipments(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]ship.ShipmentID, error) {
+	return queryList(ctx, s, t, pgx.RowTo[ship.ShipmentID], sqlFileShipments,
+		t.Account, t.Livemode, ship.RawIDAt(since), limit)
+}
+
 // A RoutedRow is a shipment as stored, not decoded yet: a caller that wants many
 // of them decodes them on several processors.
 type RoutedRow struct {

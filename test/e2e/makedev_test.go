@@ -59,8 +59,18 @@ func TestMakeDevStopsWhatItStarted(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // make says that it was interrupted
-		if left := processesIn(t, cmd.Process.Pid, data); len(left) > 0 {
-			t.Errorf("these still run: %q", left)
+
+		// make may end before the processes that it has started.
+		var left []string
+		for range 300 {
+			left = processesIn(t, cmd.Process.Pid, data)
+			if len(left) == 0 {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if len(left) > 0 {
+			t.Errorf("30 s later these still run: %q", left)
 		}
 	}
 	if keys[0] != keys[1] {
