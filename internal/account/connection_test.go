@@ -183,7 +183,7 @@ func TestTheAccountOfAConnectionStaysWhilePurchasesAreOpen(t *testing.T) {
 	shipment.Purchase.Connection = connection.ID
 	shipment.Purchase.Simulated = false
 	attempt := store.Attempt{Number: 1, Reference: "R1", Carrier: "acme", Connection: connection.ID, Service: "ground"}
-	if _, err := st.Intend(t.Context(), shipment, attempt, "", [32]byte{}); err != nil {
+	if _, err := st.Intend(t.Context(), shipment, attempt, ship.KeyName{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := update(connection.ID, carrier.Credentials{"account_number": "A2"}); ship.KindOf(err) != ship.Conflict {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -30,6 +31,53 @@ func TestContractAKeyRepeatsThePurchaseByteForByte(t *testing.T) {
 	other, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Bob"), "Idempotency-Key: k")
 	if other["code"] != "idempotency_key_reused" {
 		t.Errorf("another body: %v", other)
+	}
+}
+
+// TestContractAKeyIsAnsweredAfterANewQuote is a client that crashed after its
+// purchase: it quotes again, and sends another rate id under the key of the order.
+func TestContractAKeyIsAnsweredAfterANewQuote(t *testing.T) {
+	t.Parallel()
+	for _, livemode := range []bool{false, true} {
+		name := map[bool]string{false: "test", true: "live"}[livemode]
+		t.Run(name, func(t *testing.T) {
+			c := newContract(t).opened()
+			recipient := "Ada"
+			if livemode {
+				recipient = "FAULT VOID PENDING" // it is recorded before the carrier is asked
+			}
+			quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo(recipient))
+			rates := quotes["rates"].([]any)
+			quoted := at(rates[0], "id").(string)
+			requoted := "rate_" + forge(t, "rate", strings.TrimPrefix(quoted, "rate_"), func(claims map[string]any) {
+				claims["e"] = time.Now().Add(-time.Minute).Unix()
+				claims["r"].(map[string]any)["price"].(map[string]any)["Minor"] = 99999
+			})
+			body := to(recipient, `"rateId":"`+quoted+`"`)
+			first, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", body, "Idempotency-Key: order-1")
+
+			again, w := c.do(http.StatusCreated, "POST", "/v1/shipments", to(recipient, `"rateId":"`+requoted+`"`), "Idempotency-Key: order-1")
+			if again["id"] != first["id"] || w.Header().Get("Idempotent-Replayed") != "true" {
+				t.Errorf("the same offer by a new rate id is answered with shipment %v, want %v", again["id"], first["id"])
+			}
+
+			dearer := at(rates[len(rates)-1], "id").(string)
+			for pointer, other := range map[string]string{
+				"/rateId":      to(recipient, `"rateId":"`+dearer+`"`),
+				"/destination": strings.Replace(body, "500 Main", "501 Main", 1),
+				"/parcel":      strings.Replace(body, "4.2", "4.3", 1),
+			} {
+				refused, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", other, "Idempotency-Key: order-1")
+				if refused["code"] != "idempotency_key_reused" || refused["shipmentId"] != first["id"] || at(refused, "errors", "pointer") != pointer {
+					t.Errorf("another %s: %v", pointer, refused)
+				}
+			}
+
+			list, _ := c.do(http.StatusOK, "GET", "/v1/shipments", "")
+			if n := len(list["data"].([]any)); n != 1 {
+				t.Errorf("%d shipments, want 1", n)
+			}
+		})
 	}
 }
 

@@ -100,6 +100,9 @@ func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error
 	}
 
 	out.Fingerprint = fingerprintOf(ex)
+	if out.RateID != "" && out.IdempotencyKey != "" {
+		out.WithoutRate = httpkit.FingerprintWithout("rateId", http.MethodPost, ex.Path, ex.JSON)
+	}
 	return out, ship.InvalidFields(invalid)
 }
 

@@ -124,7 +124,7 @@ type group struct {
 var groups = []group{
 	{"Quick starts", []string{Home, "quickstart-developer", "quickstart-warehouse", "quickstart-platform", "quickstart-operator"}},
 	{"Shipping", []string{"first-hour", "batches", "bulk", "end-of-day", "returns", "locations", "routing", "rate-sheets", "tracking-page", "privacy"}},
-	{"Developers", []string{Reference, Errors, "recipes", "sdks", "webhooks", "tracking", "addresses", "international", "service-points", "options", "batch-api", "sandbox", "emulators", "cli", "developers", "agents", "mcp", "moving-from-easypost"}},
+	{"Developers", []string{Reference, Errors, "limits", "recipes", "sdks", "webhooks", "tracking", "addresses", "international", "service-points", "options", "batch-api", "sandbox", "emulators", "cli", "developers", "agents", "mcp", "moving-from-easypost", "versions"}},
 	{"Carriers", []string{"carriers", "connections", "plugins", "adding-a-carrier"}},
 	{"Operations", []string{"operations", "kubernetes", "configuration", "keys", "sign-in", "scale", "failover", "cells"}},
 	{"Security and trust", []string{"security", "threat-model", "personal-data", "asvs", "proofs", "conformance"}},

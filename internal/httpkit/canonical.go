@@ -10,13 +10,19 @@ import (
 // method, path and the body in canonical form, in which the order of names and
 // the space between values do not matter. Body may be nil.
 func Fingerprint(method, path string, body *Document) [32]byte {
+	return FingerprintWithout("", method, path, body)
+}
+
+// FingerprintWithout is Fingerprint of a request whose body does not have the
+// member.
+func FingerprintWithout(member, method, path string, body *Document) [32]byte {
 	buf := make([]byte, 0, 2048)
 	buf = append(buf, method...)
 	buf = append(buf, ' ')
 	buf = append(buf, path...)
 	buf = append(buf, '\n')
 	if body != nil {
-		buf = body.AppendCanonical(buf)
+		buf = body.appendCanonicalWithout(member, buf)
 	}
 	return sha256.Sum256(buf)
 }
@@ -25,11 +31,20 @@ func Fingerprint(method, path string, body *Document) [32]byte {
 // write each string. Numbers stay as written.
 func (t *Document) AppendCanonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
 
+// appendCanonicalWithout is AppendCanonical without a member of the outermost
+// object; "" for none.
+func (t *Document) appendCanonicalWithout(member string, dst []byte) []byte {
+	if member == "" || t.nodes[0].Kind != Object {
+		return t.canonicalValue(dst, 0)
+	}
+	return t.canonicalObject(dst, 0, member)
+}
+
 func (t *Document) canonicalValue(dst []byte, i int) []byte {
 	node := &t.nodes[i]
 	switch node.Kind {
 	case Object:
-		return t.canonicalObject(dst, i)
+		return t.canonicalObject(dst, i, "")
 
 	case Array:
 		dst = append(dst, '[')
@@ -49,12 +64,15 @@ func (t *Document) canonicalValue(dst []byte, i int) []byte {
 	return append(dst, t.Text(i)...)
 }
 
-func (t *Document) canonicalObject(dst []byte, i int) []byte {
+// canonicalObject appends an object without the member of a name; "" for none.
+func (t *Document) canonicalObject(dst []byte, i int, without string) []byte {
 	var room [32]int // on the stack, enough for most objects
 	order := room[:0]
 	member := t.First(i)
 	for range t.Len(i) {
-		order = append(order, member)
+		if without == "" || string(t.Name(member)) != without {
+			order = append(order, member)
+		}
 		member = t.Next(member)
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(t.Name(a), t.Name(b)) })

@@ -98,7 +98,7 @@ var Codes = []Code{
 	{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported media type", "Send JSON with `Content-Type: application/json`; a batch may also be `application/x-ndjson`."},
 
 	{"validation_failed", http.StatusUnprocessableEntity, "Validation failed", "`errors` lists each invalid field or parameter with its own code."},
-	{"idempotency_key_reused", http.StatusUnprocessableEntity, "Idempotency key reused", "The `Idempotency-Key` was already used for a different request. Use a new key for each new request."},
+	{"idempotency_key_reused", http.StatusUnprocessableEntity, "Idempotency key reused", "The `Idempotency-Key` was already used for a different request. If that one bought a shipment, `shipmentId` names it and `errors` lists what differs. Repeat the first request to get its response."},
 	{"carrier_rejected", http.StatusUnprocessableEntity, "Carrier rejected", "Every carrier that the request allows declined it. `errors` lists the fields that each carrier objected to; `carrierCode` and `carrierMessage` are those of the last carrier."},
 	{"rate_mismatch", http.StatusUnprocessableEntity, "Rate mismatch", "The `rateId` was quoted for another shipment, or `carrier`, `service`, `connectionId`, `deliverBy` or `maxAmount` contradicts it; `errors` points to the fields. Nothing was bought. Quote again with the same addresses, parcels and options, or omit what contradicts the rate."},
 	{"currency_mismatch", http.StatusUnprocessableEntity, "Currency mismatch", "`maxAmount` is in a different currency from the offers, and amounts are not converted. Nothing was bought. Give the limit in the currency named in `detail`."},

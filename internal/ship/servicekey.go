@@ -67,6 +67,18 @@ const (
 type KeyName struct {
 	Key         string
 	Fingerprint [32]byte
+
+	// Offer is the fingerprint of a purchase by a rate id, with the carrier,
+	// connection and service of the rate in place of its id. It is zero for other
+	// requests.
+	Offer [32]byte
+}
+
+// OfferFingerprint returns the fingerprint of a purchase by a rate id that stays
+// the same after a new quote. withoutRate is that of the request without the id.
+func OfferFingerprint(withoutRate [32]byte, rate Rate) [32]byte {
+	text := strings.Join([]string{string(withoutRate[:]), rate.Carrier, string(rate.Connection), rate.Service}, "\x00")
+	return sha256.Sum256([]byte(text))
 }
 
 // NameOf returns the name of work that its key alone identifies.

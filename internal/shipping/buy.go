@@ -109,6 +109,17 @@ func (s *Service) settleName(ctx context.Context, in *BuyInput) error {
 	return err
 }
 
+// nameOf returns the idempotency key of a purchase with its fingerprints.
+func (s *Service) nameOf(in BuyInput) ship.KeyName {
+	name := ship.KeyName{Key: in.IdempotencyKey, Fingerprint: in.Fingerprint}
+	if in.RateID != "" && in.WithoutRate != [32]byte{} {
+		if rate, isKnown := s.quoting.QuotedRate(in.Tenant, in.RateID); isKnown {
+			name.Offer = ship.OfferFingerprint(in.WithoutRate, rate)
+		}
+	}
+	return name
+}
+
 // named reports whether the client gave the purchase a name.
 func (in *BuyInput) named() bool {
 	return in.IdempotencyKey != "" && !ship.IsUnnamed(in.IdempotencyKey)
@@ -295,7 +306,7 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 
 // create stores a shipment that is bought.
 func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, error) {
-	c := s.creation(b.shipment, p, b.in.IdempotencyKey, b.in.Fingerprint)
+	c := s.creation(b.shipment, p, s.nameOf(b.in))
 	earlier, err := s.write(ctx, b, func(st *store.Store) error {
 		found, err := st.Create(ctx, c)
 		if err != nil {
@@ -393,7 +404,7 @@ func value(b *Bought) Bought {
 
 // creation is the purchase as stored: the purchase, its label, and the two events
 // that tell of it.
-func (s *Service) creation(sh ship.Shipment, p ship.Sale, key string, fingerprint [32]byte) store.Creation {
+func (s *Service) creation(sh ship.Shipment, p ship.Sale, name ship.KeyName) store.Creation {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	fillPurchase(&sh.Purchase, p, now)
 	sh.State = ship.StatePurchased
@@ -406,8 +417,9 @@ func (s *Service) creation(sh ship.Shipment, p ship.Sale, key string, fingerprin
 	c := store.Creation{
 		Shipment:       sh,
 		Label:          p.Label,
-		IdempotencyKey: key,
-		Fingerprint:    fingerprint,
+		IdempotencyKey: name.Key,
+		Fingerprint:    name.Fingerprint,
+		Offer:          name.Offer,
 	}
 
 	ids := ship.NewEventIDs(sh.Tenant.Shard(), now, 2)

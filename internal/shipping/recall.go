@@ -18,8 +18,8 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 	}
 
 	switch {
-	case m.Fingerprint != in.Fingerprint:
-		return Bought{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was already used for a different request; use a new key")
+	case !m.Repeats(s.nameOf(in)):
+		return Bought{}, s.reused(ctx, in, m)
 	case m.Answer.Body != nil:
 		return Bought{Answer: &m.Answer, Replayed: true}, nil
 	case m.Shipment == "":

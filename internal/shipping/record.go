@@ -25,7 +25,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 	sale := r.attempt(a.Sale.Attempt).sold
 	sh := r.b.shipment
 	sh.Purchase = sale.Purchase
-	c := r.creation(sh, sale.Sale, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	c := r.creation(sh, sale.Sale, r.nameOf(r.b.in))
 
 	var sequence int
 	write := func(st *store.Store) (err error) {

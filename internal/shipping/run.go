@@ -214,7 +214,7 @@ func (r *run) intend(purchase.Act) purchase.Report {
 		write = r.writeInTx
 	}
 	r.earlier, r.earlyErr = write(r.ctx, r.b, func(st *store.Store) error {
-		found, err := st.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+		found, err := st.Intend(r.ctx, r.b.shipment, first, r.nameOf(r.b.in))
 		if err != nil {
 			return err
 		}

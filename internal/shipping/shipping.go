@@ -37,6 +37,9 @@ type BuyInput struct {
 	AnotherReturn  bool
 	IdempotencyKey string
 	Fingerprint    [32]byte // of the request, for the idempotency key
+	// WithoutRate is the fingerprint of the request without its rate id; zero if
+	// it has none.
+	WithoutRate [32]byte
 	// FormerName is what copies of the release before this one call the same
 	// purchase; empty for none.
 	FormerName ship.KeyName

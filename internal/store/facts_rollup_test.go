@@ -63,7 +63,7 @@ func (h *history) make(n int) {
 		_, err := h.Create(h.t.Context(), c)
 		h.must(err)
 	} else {
-		_, err := h.Intend(h.t.Context(), sh, store.Attempt{Number: 1, Reference: "R", Carrier: sh.Purchase.Carrier, Service: sh.Purchase.Service}, "", [32]byte{})
+		_, err := h.Intend(h.t.Context(), sh, store.Attempt{Number: 1, Reference: "R", Carrier: sh.Purchase.Carrier, Service: sh.Purchase.Service}, ship.KeyName{})
 		h.must(err)
 		if h.rand.IntN(3) > 0 {
 			_, err := h.Settle(h.t.Context(), store.Settlement{Creation: c, Attempt: 1, BoughtBy: 1})

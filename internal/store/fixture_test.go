@@ -56,7 +56,7 @@ func (f *fixture) create(t *testing.T, tenant ship.Tenant, order, number string)
 func (f *fixture) intend(t *testing.T, tenant ship.Tenant, order string) ship.Shipment {
 	t.Helper()
 	sh := shipmentOf(tenant, order)
-	if _, err := f.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "R1", Carrier: "ups", Service: "ground"}, "", [32]byte{}); err != nil {
+	if _, err := f.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "R1", Carrier: "ups", Service: "ground"}, ship.KeyName{}); err != nil {
 		t.Fatal(err)
 	}
 	return sh

@@ -80,7 +80,7 @@ func TestGroupedWritesStayWithTheirTenants(t *testing.T) {
 			}
 
 			attempt := store.Attempt{Number: 1, Reference: "R1", Carrier: "ups", Service: "ground"}
-			if _, err := f.Intend(t.Context(), sh, attempt, "live-"+number, [32]byte{}); err != nil {
+			if _, err := f.Intend(t.Context(), sh, attempt, ship.KeyName{Key: "live-" + number}); err != nil {
 				t.Error(err)
 				return
 			}

@@ -13,19 +13,33 @@ import (
 // An IdempotencyRecord is what an idempotency key remembers.
 type IdempotencyRecord struct {
 	Fingerprint [32]byte
+	Offer       [32]byte        // of a purchase by a rate id: the same whichever rate id names the offer
 	Shipment    ship.ShipmentID // of a purchase
 	Answer      ship.Answer     // Status 0 while nothing is settled; no Body when it is rendered from the shipment
 	LockedUntil time.Time       // of a request that is running
 }
 
 const sqlMemory = `
-SELECT fingerprint, shipment_id, response_status, response_body, locked_until
+SELECT fingerprint, offer_fingerprint, shipment_id, response_status, response_body, locked_until
 FROM idempotency_keys
 WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
 // IdempotencyRecord returns what the key remembers; ship.NotFound if nothing.
 func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string) (IdempotencyRecord, error) {
 	return queryOne(ctx, s, t, scanMemory, sqlMemory, t.Account, t.Livemode, key)
+}
+
+// Repeats reports whether the key was used for the same request: also if that one
+// named its offer by another rate id.
+func (r IdempotencyRecord) Repeats(name ship.KeyName) bool {
+	return r.Fingerprint == name.Fingerprint || r.Offer != [32]byte{} && r.Offer == name.Offer
+}
+
+func nullFingerprint(hash [32]byte) []byte {
+	if hash == [32]byte{} {
+		return nil
+	}
+	return hash[:]
 }
 
 // PurchaseUnder returns the shipment of the first of the names that was used for a
@@ -51,14 +65,16 @@ func scanMemory(r pgx.CollectableRow) (IdempotencyRecord, error) {
 	var (
 		memory      IdempotencyRecord
 		fingerprint []byte
+		offer       []byte
 		status      *int
 		lockedUntil *time.Time
 	)
-	if err := r.Scan(&fingerprint, &memory.Shipment, &status, &memory.Answer.Body, &lockedUntil); err != nil {
+	if err := r.Scan(&fingerprint, &offer, &memory.Shipment, &status, &memory.Answer.Body, &lockedUntil); err != nil {
 		return memory, err
 	}
 
 	copy(memory.Fingerprint[:], fingerprint)
+	copy(memory.Offer[:], offer)
 	memory.Answer.Status = value(status)
 	memory.LockedUntil = timeOrZero(lockedUntil)
 	return memory, nil

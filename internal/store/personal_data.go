@@ -70,7 +70,7 @@ var PersonalData = []PersonalColumns{
 	{"api_requests", []string{"path", "idempotency_key", "problem"}, DataErased, "where the person is mentioned"},
 	{"api_requests", []string{"method", "route", "error_code"}, DataNone, ""},
 	{"idempotency_keys", []string{"response_body"}, DataErased, "where the person is mentioned"},
-	{"idempotency_keys", []string{"key", "fingerprint"}, DataIdentifier, "the client's own key, and a hash of its request"},
+	{"idempotency_keys", []string{"key", "fingerprint", "offer_fingerprint"}, DataIdentifier, "the client's own key, and hashes of its request"},
 	{"webhook_attempts", []string{"response_headers", "response_body", "error"}, DataErased, "receivers repeat what they got"},
 	{"webhook_attempts", []string{"trigger", "outcome", "remote_address"}, DataNone, "addresses of receivers"},
 	{"erasures", []string{"subject_kind", "state", "step", "step_cursor", "counts"}, DataNone, "ids and counts"},

@@ -25,6 +25,7 @@ type Creation struct {
 	Events         [2]ship.Event // created, label generated
 	IdempotencyKey string        // empty when the client gave none
 	Fingerprint    [32]byte
+	Offer          [32]byte  // the request as it is whichever rate id names the offer; zero for none
 	PollAt         time.Time // of the carrier; zero for never
 }
 
@@ -33,8 +34,8 @@ type Creation struct {
 // idempotency key is taken; then no row of it comes back.
 const createTemplate = `
 reserved_key AS (
-  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id, response_status)
-  SELECT @account, @livemode, @key, @fingerprint, @id, 201 FROM input WHERE @key IS NOT NULL
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, offer_fingerprint, shipment_id, response_status)
+  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id, 201 FROM input WHERE @key IS NOT NULL
   ON CONFLICT DO NOTHING RETURNING shipment_id
 ), permitted AS (
   SELECT * FROM input WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
@@ -72,6 +73,7 @@ var createStatement = compileInsert(createTemplate,
 	"id uuid",
 	"key text",
 	"fingerprint bytea",
+	"offer_fingerprint bytea",
 	"response_version smallint",
 	"order_id text",
 	"request json",
@@ -115,6 +117,7 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 			"id":                    shipment.ID,
 			"key":                   null(c.IdempotencyKey),
 			"fingerprint":           c.Fingerprint[:],
+			"offer_fingerprint":     nullFingerprint(c.Offer),
 			"response_version":      ship.AnswerVersion,
 			"order_id":              shipment.Order.OrderID,
 			"request":               request,

@@ -73,7 +73,7 @@ func TestATakenKeyWritesNothing(t *testing.T) {
 	second.IdempotencyKey = "key"
 	_, err := f.Create(t.Context(), second)
 	wantKind(t, "Create", err, ship.Conflict)
-	_, err = f.Intend(t.Context(), shipmentOf(f.tenant, "o-3"), store.Attempt{Reference: "R"}, "key", [32]byte{})
+	_, err = f.Intend(t.Context(), shipmentOf(f.tenant, "o-3"), store.Attempt{Reference: "R"}, ship.KeyName{Key: "key"})
 	wantKind(t, "Intend", err, ship.Conflict)
 	if after := count(); !slices.Equal(before, after) {
 		t.Errorf("tables %v had %v rows and have %v", tenantTables(t, f), before, after)

@@ -18,8 +18,8 @@ import (
 // back.
 const intendTemplate = `
 reserved_key AS (
-  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
-  SELECT @account, @livemode, @key, @fingerprint, @id FROM input WHERE @key IS NOT NULL
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, offer_fingerprint, shipment_id)
+  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id FROM input WHERE @key IS NOT NULL
   ON CONFLICT DO NOTHING RETURNING shipment_id
 ), permitted AS (
   SELECT * FROM input WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
@@ -47,6 +47,7 @@ var intendStatement = compileInsert(intendTemplate,
 	"id uuid",
 	"key text",
 	"fingerprint bytea",
+	"offer_fingerprint bytea",
 	"response_version smallint",
 	"order_id text",
 	"request json",
@@ -59,7 +60,7 @@ var intendStatement = compileInsert(intendTemplate,
 
 // Intend records the purchase of the shipment, with its first attempt. It is
 // ship.Conflict when the idempotency key is taken.
-func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, key string, fingerprint [32]byte) (duplicateOf ship.ShipmentID, err error) {
+func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, name ship.KeyName) (duplicateOf ship.ShipmentID, err error) {
 	request, purchase, err := orderJSON(shipment)
 	if err != nil {
 		return "", err
@@ -69,20 +70,21 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		tenant:    shipment.Tenant,
 		statement: intendStatement,
 		id:        shipment.ID,
-		key:       key,
+		key:       name.Key,
 		row: intendStatement.row(pgx.NamedArgs{
-			"id":               shipment.ID,
-			"key":              null(key),
-			"fingerprint":      fingerprint[:],
-			"response_version": ship.AnswerVersion,
-			"order_id":         shipment.Order.OrderID,
-			"request":          request,
-			"piece_count":      len(shipment.Order.Parcels),
-			"carrier":          shipment.Purchase.Carrier,
-			"purchase":         purchase,
-			"reference":        a.Reference,
-			"service":          a.Service,
-			"connection_id":    null(a.Connection),
+			"id":                shipment.ID,
+			"key":               null(name.Key),
+			"fingerprint":       name.Fingerprint[:],
+			"offer_fingerprint": nullFingerprint(name.Offer),
+			"response_version":  ship.AnswerVersion,
+			"order_id":          shipment.Order.OrderID,
+			"request":           request,
+			"piece_count":       len(shipment.Order.Parcels),
+			"carrier":           shipment.Purchase.Carrier,
+			"purchase":          purchase,
+			"reference":         a.Reference,
+			"service":           a.Service,
+			"connection_id":     null(a.Connection),
 		}),
 	})
 	if err != nil {

@@ -257,7 +257,7 @@ func TestTwoWhoLockAnOrderWait(t *testing.T) {
 				}
 				made.Add(1)
 				time.Sleep(20 * time.Millisecond)
-				_, err = tx.Intend(t.Context(), shipmentOf(f.tenant, "o"), store.Attempt{Number: 1, Reference: "R"}, "", [32]byte{})
+				_, err = tx.Intend(t.Context(), shipmentOf(f.tenant, "o"), store.Attempt{Number: 1, Reference: "R"}, ship.KeyName{})
 				return err
 			})
 			if err != nil {

@@ -127,7 +127,7 @@ func (b liveBench) buy(t *testing.T) ship.Shipment {
 	}
 	sh := storetest.Shipment(b.tenant, "o")
 	sh.Purchase.Carrier = b.carrier.Spec().Name
-	if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S1", Carrier: sh.Purchase.Carrier}, "", [32]byte{}); err != nil {
+	if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S1", Carrier: sh.Purchase.Carrier}, ship.KeyName{}); err != nil {
 		t.Fatal(err)
 	}
 	c := storetest.Bought(sh, p.TrackingNumber)

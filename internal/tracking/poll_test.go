@@ -142,7 +142,7 @@ func (b *pollBench) parcels(t *testing.T, name string, count int, since time.Dur
 		sh := storetest.Shipment(b.tenant, "o"+number)
 		sh.Purchase.Carrier, sh.Purchase.Connection, sh.Purchase.Simulated = name, b.carriers[name].Connection, false
 		sh.Order.ShipDate = ship.DateOf(time.Now())
-		if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S" + number, Carrier: name}, "", [32]byte{}); err != nil {
+		if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S" + number, Carrier: name}, ship.KeyName{}); err != nil {
 			t.Fatal(err)
 		}
 		c := storetest.Bought(sh, number)

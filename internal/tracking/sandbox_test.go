@@ -162,7 +162,7 @@ func TestAdvanceRefusesWhatCannotMove(t *testing.T) {
 		wantCode(t, err, "validation_failed")
 	}
 	intended := storetest.Shipment(b.tenant, "o")
-	if _, err := b.store.Intend(t.Context(), intended, store.Attempt{Number: 1, Reference: "R"}, "", [32]byte{}); err != nil {
+	if _, err := b.store.Intend(t.Context(), intended, store.Attempt{Number: 1, Reference: "R"}, ship.KeyName{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.Advance(t.Context(), b.tenant, intended.ID, "", "")

@@ -25,7 +25,7 @@ func TestTrackTakesANumberAsPeopleWriteItAndAnyID(t *testing.T) {
 		}
 	}
 	intended := storetest.Shipment(b.tenant, "o-2")
-	if _, err := b.store.Intend(t.Context(), intended, store.Attempt{Number: 1, Reference: "R"}, "", [32]byte{}); err != nil {
+	if _, err := b.store.Intend(t.Context(), intended, store.Attempt{Number: 1, Reference: "R"}, ship.KeyName{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, number := range []string{"1Z0", "", string(ship.NewShipmentID(1, storetest.Now())), string(intended.ID), "shp_" + string(c.Shipment.ID[5:])} {

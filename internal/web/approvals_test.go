@@ -33,7 +33,7 @@ func (b *bench) askForApproval(t ship.Tenant) ship.Approval {
 	shipment.Purchase.Price = approval.Price
 	approval.Shipment = shipment.ID
 	b.must(b.store.InTx(b.Context(), t, func(tx *store.Store) error {
-		if _, err := tx.Intend(b.Context(), shipment, store.Attempt{Number: 1, Reference: rand.Text(), Carrier: "ups", Service: "ground"}, "", [32]byte{}); err != nil {
+		if _, err := tx.Intend(b.Context(), shipment, store.Attempt{Number: 1, Reference: rand.Text(), Carrier: "ups", Service: "ground"}, ship.KeyName{}); err != nil {
 			return err
 		}
 		return tx.AddApproval(b.Context(), approval)

@@ -27,6 +27,9 @@ try:
     )
     print(f"{shipment.tracking_number} by {rate.service_name}, {rate.amount} {rate.currency}")
 except ValidationError as error:
+    # Run again, this prints the same shipment. If another offer is the cheapest by
+    # then, the key belongs to the first one: the error names its shipment.
+    print(error)
     for field in error.errors:
         print(f"{field.pointer}: {field.detail}")
 

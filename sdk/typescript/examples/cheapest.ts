@@ -20,6 +20,9 @@ try {
   console.log(`${shipment.trackingNumber} by ${rate.serviceName}, ${rate.amount} ${rate.currency}`)
 } catch (error) {
   if (!(error instanceof ValidationError)) throw error
+  // Run again, this prints the same shipment. If another offer is the cheapest by
+  // then, the key belongs to the first one: the error names its shipment.
+  console.error(error.message)
   for (const field of error.errors) console.error(`${field.pointer}: ${field.detail}`)
 }
 
