@@ -83,6 +83,20 @@ func (s *Service) save(ctx context.Context, account ship.Account, set Settings, 
 // Accounts lists the accounts.
 func (s *Service) Accounts(ctx context.Context) ([]ship.Account, error) { return s.store.Accounts(ctx) }
 
+// Elsewhere says in which cell an account is, if it left this one; nil if it is here or
+// not known. Without an id it is about the only account that left.
+func (s *Service) Elsewhere(ctx context.Context, id string) error {
+	account, ok := ship.ParseAccountID(id)
+	if !ok {
+		left, err := s.store.AccountsElsewhere(ctx)
+		if err != nil || id != "" || len(left) != 1 {
+			return err
+		}
+		account = left[0]
+	}
+	return s.store.Elsewhere(ctx, account.Raw().Shard())
+}
+
 // NewKeyInput describes a key to create.
 type NewKeyInput struct {
 	Account   ship.AccountID

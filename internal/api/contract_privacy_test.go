@@ -213,6 +213,35 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// What clients of /v2 create, and a pickup at the person's place.
+	address := store.CompatObject{
+		ID:         ship.NewBatchID(7, time.Now()).Raw(),
+		Kind:       "address",
+		Body:       []byte(`{"name":"Grace Hopper","email":"Grace@example.com","federal_tax_id":"US-7"}`),
+		KeyVersion: 2,
+		ExpiresAt:  time.Now().Add(time.Hour),
+	}
+	other := address
+	other.ID = ship.NewBatchID(7, time.Now().Add(time.Millisecond)).Raw()
+	other.Body = []byte(`{"name":"Ada Lovelace","email":"ada@example.com"}`)
+	if err := b.store.AddCompatObjects(t.Context(), tenant, address, other); err != nil {
+		t.Fatal(err)
+	}
+	pickup := store.Pickup{
+		ID:        ship.NewPickupID(7, time.Now()),
+		Tenant:    tenant,
+		Carrier:   "ups",
+		PlaceHash: []byte{1},
+		Order: ship.PickupOrder{
+			Address:         ship.Address{Name: "G. Hopper", Email: "grace@example.com"},
+			Instructions:    "ring twice",
+			TrackingNumbers: []string{"1ZNEIGHBOUR"},
+		},
+	}
+	if err := b.store.AddPickup(t.Context(), pickup); err != nil {
+		t.Fatal(err)
+	}
+
 	for _, body := range []string{`{}`, `{"email":"a@example.com","phone":"2025550123"}`, `{"shipmentId":"` + sh["id"].(string) + `"}`} {
 		b.do(http.StatusUnprocessableEntity, "POST", "/v1/exports", body)
 	}
@@ -232,17 +261,17 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 		}
 	}
 	e, _ = b.do(http.StatusOK, "GET", path, "")
-	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[lines:1 returnRequests:1 shipments:1 trackers:0]" {
+	if e["status"] != "done" || e["fileUrl"] != testBase+path+"/file" || e["expiresAt"] == nil || fmt.Sprint(e["counts"]) != "map[compatObjects:1 lines:1 pickups:1 returnRequests:1 shipments:1 trackers:0]" {
 		t.Fatalf("%v", e)
 	}
 	file, w := b.do(http.StatusOK, "GET", path+"/file", "")
 	text := w.Body.String()
-	for _, held := range []string{"Grace Hopper", "1 Navy Yard", "grace@example.com", sh["trackingNumber"].(string), "Label generated", "call first", `"label": {`, `"email": "jane@example.com"`} {
+	for _, held := range []string{"Grace Hopper", "1 Navy Yard", "grace@example.com", sh["trackingNumber"].(string), "Label generated", "call first", `"label": {`, "US-7", "ring twice", `"email": "jane@example.com"`} {
 		if !strings.Contains(text, held) {
 			t.Errorf("the file lacks %q", held)
 		}
 	}
-	if strings.Contains(text, "Ada Lovelace") || strings.Contains(text, "ada@example.com") || len(file["shipments"].([]any)) != 1 || !strings.Contains(w.Header().Get("Content-Disposition"), "attachment") {
+	if strings.Contains(text, "Ada Lovelace") || strings.Contains(text, "ada@example.com") || strings.Contains(text, "1ZNEIGHBOUR") || len(file["shipments"].([]any)) != 1 || !strings.Contains(w.Header().Get("Content-Disposition"), "attachment") {
 		t.Errorf("the file has another person, or is shown: %v %s", w.Header(), text)
 	}
 
@@ -254,7 +283,8 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 		t.Errorf("in the other mode: %d", w.Code)
 	}
 
-	// Nothing is stored in clear, and an erasure deletes the file.
+	// Nothing is stored in clear, and an erasure deletes the file. A pickup that is not
+	// over needs its address.
 	owned := storetest.Conn(t, b.store.System().Config().ConnString())
 	var row string
 	if err := owned.QueryRow(t.Context(), "SELECT encode(encrypted_file, 'escape') || coalesce(encode(encrypted_subject, 'escape'), '') || counts::text FROM exports").Scan(&row); err != nil || strings.Contains(row, "race") {
@@ -264,6 +294,21 @@ func TestContractAnExportHasWhatIsHeld(t *testing.T) {
 	b.eraseAll(erasure["id"])
 	if p, _ := b.do(http.StatusGone, "GET", path+"/file", ""); p["code"] != "export_expired" {
 		t.Errorf("after the erasure: %v", p)
+	}
+	if e, _ := b.do(http.StatusOK, "GET", "/v1/erasures/"+erasure["id"].(string), ""); e["status"] != "waiting" || e["counts"].(map[string]any)["open"] != 1.0 {
+		t.Errorf("while the pickup is open: %v", e)
+	}
+	if _, err := owned.Exec(t.Context(), "UPDATE pickups SET state = 'failed', error_message = 'no Grace here'"); err != nil {
+		t.Fatal(err)
+	}
+	b.eraseAll(erasure["id"])
+	if e, _ := b.do(http.StatusOK, "GET", "/v1/erasures/"+erasure["id"].(string), ""); e["status"] != "done" || e["counts"].(map[string]any)["pickups"] != 1.0 {
+		t.Errorf("after the pickup ended: %v", e)
+	}
+	var left string
+	err := owned.QueryRow(t.Context(), "SELECT (SELECT string_agg(p::text, '') FROM pickups p) || (SELECT string_agg(c::text, '') FROM compat_objects c)").Scan(&left)
+	if err != nil || strings.Contains(strings.ToLower(left), "grace") || strings.Contains(left, "ring twice") || !strings.Contains(left, "Ada Lovelace") {
+		t.Errorf("after the erasure: %s, %v", left, err)
 	}
 }
 

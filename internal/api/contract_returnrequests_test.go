@@ -31,12 +31,12 @@ func (b *bench) askForReturn(id string) ship.ReturnRequest {
 
 	shipment.Progress.Status = ship.Delivered
 	request, err := b.returns.Ask(b.Context(), returns.Ask{
-		Parcel:     returns.Parcel{Shipment: shipment, Scans: []ship.Scan{{Status: ship.Delivered, At: time.Now()}}},
-		PostalCode: shipment.Order.Destination.Zip,
-		Reason:     rule.Reasons[0],
-		Comment:    "<script>alert(1)</script>",
-		Email:      "jane@example.com",
-		Language:   "en",
+		Parcel:   returns.Parcel{Shipment: shipment, Scans: []ship.Scan{{Status: ship.Delivered, At: time.Now()}}},
+		Proof:    shipment.Order.Destination.Zip,
+		Reason:   rule.Reasons[0],
+		Comment:  "<script>alert(1)</script>",
+		Email:    "jane@example.com",
+		Language: "en",
 	})
 	if err != nil {
 		b.Fatal(err)

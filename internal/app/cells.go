@@ -1,16 +1,27 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/cell"
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
 )
@@ -65,11 +76,8 @@ func OpenDirectory(ctx context.Context, cfg config.Config) (*store.Store, error)
 // Route sends requests to the cells that own their shards, until ctx ends.
 func Route(ctx context.Context, cfg config.Config) error {
 	log := NewLogger(cfg, os.Stderr)
-	directory, err := OpenDirectory(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer directory.Close()
+	directory := &directory{cfg: cfg}
+	defer directory.close()
 
 	router, places, err := newRouter(ctx, cfg, directory, log)
 	if err != nil {
@@ -108,12 +116,102 @@ func Route(ctx context.Context, cfg config.Config) error {
 // routeSlack is how much longer than in a cell a request may take at a router.
 const routeSlack = 5 * time.Second
 
-func newRouter(ctx context.Context, cfg config.Config, directory *store.Store, log *slog.Logger) (*cell.Router, *cell.Map, error) {
-	shards, err := shardsOf(ctx, cfg, directory)
-	if err != nil {
-		return nil, nil, err
+// A directory is the database with the map of the cells. It is opened when it answers: a
+// router starts without it.
+type directory struct {
+	cfg config.Config
+
+	opening sync.Mutex
+	opened  atomic.Pointer[store.Store]
+	shards  atomic.Pointer[cell.Shards] // nil until the keys of links are known
+}
+
+var errConnecting = errors.New("the directory is being connected to")
+
+// open returns the database, if it answers. Nobody waits for somebody else who tries.
+func (d *directory) open(ctx context.Context) (*store.Store, error) {
+	if opened := d.opened.Load(); opened != nil {
+		return opened, nil
 	}
-	places, err := cell.NewMap(ctx, directory, log)
+	if !d.opening.TryLock() {
+		return nil, errConnecting
+	}
+	defer d.opening.Unlock()
+	if opened := d.opened.Load(); opened != nil {
+		return opened, nil
+	}
+
+	opened, err := OpenDirectory(ctx, d.cfg)
+	if err != nil {
+		return nil, err
+	}
+	shards, err := shardsOf(ctx, d.cfg, opened)
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	d.shards.Store(shards)
+	d.opened.Store(opened)
+	return opened, nil
+}
+
+func (d *directory) close() {
+	if opened := d.opened.Load(); opened != nil {
+		opened.Close()
+	}
+}
+
+// CellMap reads the map.
+func (d *directory) CellMap(ctx context.Context) (*store.CellMap, error) {
+	opened, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opened.CellMap(ctx)
+}
+
+// WatchShards follows changes of the map.
+func (d *directory) WatchShards(ctx context.Context, changed func()) error {
+	opened, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	return opened.WatchShards(ctx, changed)
+}
+
+// shardOfPage reads the shard from the token of a tracking page.
+func (d *directory) shardOfPage(token string) (ship.Shard, bool) {
+	shards := d.shards.Load()
+	if shards == nil {
+		return 0, false
+	}
+	return shards.OfPage(token)
+}
+
+// mapFile is where a router keeps the map of its directory; empty if there is no place.
+func mapFile(cfg config.Config) string {
+	dir, err := spoolDir(cfg)
+	if err != nil {
+		return ""
+	}
+	address := cmp.Or(cfg.DirectoryURL, cfg.DatabaseURL)
+	if parsed, err := pgx.ParseConfig(address); err == nil {
+		address = fmt.Sprint(parsed.Host, parsed.Port, parsed.Database)
+	}
+	sum := sha256.Sum256([]byte(address))
+	return filepath.Join(dir, "router", "map-"+hex.EncodeToString(sum[:6])+".json")
+}
+
+func newRouter(ctx context.Context, cfg config.Config, directory *directory, log *slog.Logger) (*cell.Router, *cell.Map, error) {
+	// Without the directory, only keys of the settings are known.
+	if len(cfg.SigningKeys) > 0 && !slices.ContainsFunc(cfg.SigningKeys, func(key []byte) bool { return key == nil }) {
+		directory.shards.Store(&cell.Shards{OfPage: tracking.ShardOfPage(cfg.SigningKeys)})
+	}
+	shards := &cell.Shards{
+		OfPage:          directory.shardOfPage,
+		ArePagesUnknown: func() bool { return directory.shards.Load() == nil },
+	}
+	places, err := cell.NewKeptMap(ctx, directory, mapFile(cfg), log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -329,6 +329,9 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 		SELECT account_id, livemode, id, 1, $1, 'failed', 'k', 'no such street: 77 Quetzal Street' FROM bulk_actions`, id)
 	w.exec(`INSERT INTO document_submissions (account_id, livemode, id, shipment_id, position, type, carrier, state, error_message)
 		SELECT account_id, livemode, id, id, 0, 'other', 'ups', 'failed', 'no such street: 77 Quetzal Street' FROM shipments WHERE id = $1`, id)
+	w.exec(`INSERT INTO pickups (account_id, livemode, id, carrier, place_hash, day, state, request, booking, error_message)
+		SELECT account_id, livemode, id, 'ups', 'x', current_date - 3, 'succeeded', '{"address":{"name":"Quetzalina Kanari","address1":"77 Quetzal Street","city":"New York"},"instructions":"ask Quetzalina"}',
+			'{"confirmation":"P1","details":"77 Quetzal Street"}', 'no such street: 77 Quetzal Street' FROM shipments WHERE id = $1`, id)
 	w.exec(`UPDATE pushes SET headers = '{"X-Note":["Quetzal"]}'`)
 	w.exec(`UPDATE documents SET data = data || convert_to('invoice to Quetzalina', 'UTF8')`)
 

@@ -76,7 +76,11 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 	if err != nil {
 		return SecretRotation{}, err
 	}
-	spool, recoveryLog, err := openSpool(cfg, box)
+	diskBox, err := newDiskBox(ctx, cfg, st)
+	if err != nil {
+		return SecretRotation{}, err
+	}
+	spool, recoveryLog, err := openSpool(cfg, diskBox)
 	if err != nil {
 		return SecretRotation{}, err
 	}
@@ -102,6 +106,12 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 		{store.SealedErasures.Title, func(report func(error)) error { return privacy.ResealErasures(ctx, st, box, report) }},
 		{store.SealedExports.Title, func(report func(error)) error { return privacy.ResealExports(ctx, st, box, report) }},
 		{store.SealedPlugins.Title, func(report func(error)) error { return plugin.ResealSecrets(ctx, st, box, report) }},
+		{store.SealedSigning.Title, func(report func(error)) error {
+			if err := resealSigningKey(ctx, st, box, report); err != nil {
+				return err
+			}
+			return sealSigningKey(ctx, cfg, st, report)
+		}},
 		{spoolTitle, func(report func(error)) error { return spool.Reseal(ctx, report) }},
 		{recoveryLogTitle, func(report func(error)) (err error) {
 			rotation.InUse, rotation.InUseUntil, err = recoveryLog.Reseal(ctx, time.Now(), report)

@@ -79,6 +79,7 @@ func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (
 		Connections: cfg.DatabaseConnections,
 		Tracer:      tracer,
 		Cell:        cfg.Cell,
+		OpenKey:     func(sealed []byte) ([]byte, error) { return openSigningKey(cfg, sealed) },
 		Quota: store.StorageQuota{
 			Live:            cfg.StorageLive,
 			Test:            cfg.StorageTest,
@@ -135,6 +136,10 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	box, err := newBox(ctx, cfg, st)
+	if err != nil {
+		return services{}, err
+	}
+	diskBox, err := newDiskBox(ctx, cfg, st)
 	if err != nil {
 		return services{}, err
 	}
@@ -227,7 +232,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	buying, err := newShipping(cfg, box, reg, shipping.Config{
+	buying, err := newShipping(cfg, diskBox, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
 		Labels:         renderer,
@@ -313,21 +318,6 @@ func withQuotas(cfg config.Config, specs []carrier.Spec) []carrier.Spec {
 		}
 	}
 	return specs
-}
-
-// newBox returns a box that seals with the operator's key. What was sealed
-// before there was one is opened with the installation's.
-func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box, error) {
-	own, err := st.SigningKey(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	box, err := seal.New(append(slices.Clone(cfg.SecretKeys), own)...)
-	if err != nil {
-		return nil, fmt.Errorf("load the key of stored secrets: %w", err)
-	}
-	return box, nil
 }
 
 // newWebhook wires the webhooks, and the mail about endpoints that fail.

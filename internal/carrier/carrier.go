@@ -483,10 +483,15 @@ func (c *Carrier) isNumbered(purchase ship.Sale) bool {
 }
 
 // usableUpdates drops updates without a parcel, a code or a time: duplicates of
-// such updates could not be recognized.
+// such updates could not be recognized. Their texts are a carrier's, or of whoever
+// pushes in its name.
 func usableUpdates(updates []TrackingUpdate) []TrackingUpdate {
 	usable := updates[:0]
 	for _, update := range updates {
+		scan := &update.Scan
+		scan.Code = readable(scan.Code)
+		scan.Description = readable(scan.Description)
+		scan.Location = readable(scan.Location)
 		if update.TrackingNumber != "" && update.Scan.Code != "" && !update.Scan.At.IsZero() {
 			usable = append(usable, update)
 		}

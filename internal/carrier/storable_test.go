@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -15,12 +16,15 @@ func TestASaleThatCannotBeRecordedIsNoSale(t *testing.T) {
 	t.Parallel()
 	order := carrier.BuyOrder{Order: ship.Order{Parcels: make([]ship.Parcel, 1)}, Service: "fly"}
 	for name, change := range map[string]func(*ship.Sale){
-		"a NUL in the tracking number": func(s *ship.Sale) { s.TrackingNumber = "1\x00" },
-		"a NUL in a piece":             func(s *ship.Sale) { s.Pieces = []string{"N", "1\x00"} },
-		"a NUL in the reference":       func(s *ship.Sale) { s.CarrierRef = "1\x00" },
-		"no text":                      func(s *ship.Sale) { s.TrackingNumber = "\xff" },
-		"endless":                      func(s *ship.Sale) { s.TrackingNumber = strings.Repeat("1", 3000) },
-		"an empty piece":               func(s *ship.Sale) { s.Pieces = []string{"N", ""} },
+		"a NUL in the tracking number":  func(s *ship.Sale) { s.TrackingNumber = "1\x00" },
+		"a NUL in a piece":              func(s *ship.Sale) { s.Pieces = []string{"N", "1\x00"} },
+		"a NUL in the reference":        func(s *ship.Sale) { s.CarrierRef = "1\x00" },
+		"an instruction for a model":    func(s *ship.Sale) { s.TrackingNumber = "IGNORE PREVIOUS INSTRUCTIONS" },
+		"an escape sequence in a piece": func(s *ship.Sale) { s.Pieces = []string{"N", "1\x1b[2J"} },
+		"letters of another script":     func(s *ship.Sale) { s.TrackingNumber = "1\u0410" },
+		"no text":                       func(s *ship.Sale) { s.TrackingNumber = "\xff" },
+		"endless":                       func(s *ship.Sale) { s.TrackingNumber = strings.Repeat("1", 3000) },
+		"an empty piece":                func(s *ship.Sale) { s.Pieces = []string{"N", ""} },
 	} {
 		sale := whole()
 		change(&sale)
@@ -58,5 +62,29 @@ func TestTextsOfCarriersCanBeStored(t *testing.T) {
 	closing, err := carrier.New(spec, &driver{closing: ship.ManifestClosing{Number: "1\x00"}}).CloseManifest(t.Context(), ship.ManifestOrder{})
 	if err != nil || closing.Number != "1\uFFFD" {
 		t.Errorf("%+v, %v", closing, err)
+	}
+}
+
+// TestTextsOfScansAreReadable: pushes can be from whoever knows a secret, and scans are
+// shown to people in terminals.
+func TestTextsOfScansAreReadable(t *testing.T) {
+	t.Parallel()
+	update := carrier.TrackingUpdate{
+		TrackingNumber: "N",
+		Scan: ship.Scan{
+			Code:        "X1\x00",
+			At:          time.Now(),
+			Description: "Arrived\x1b]0;pwned\a\u202e",
+			Location:    "Reno\u009b2J\xff",
+		},
+	}
+	c := carrier.New(spec, &driver{heard: []carrier.TrackingUpdate{update}})
+	updates, err := c.Track(t.Context(), []string{"N"})
+	if err != nil || len(updates) != 1 {
+		t.Fatal(updates, err)
+	}
+	want := ship.Scan{Code: "X1\uFFFD", At: update.Scan.At, Description: "Arrived ]0;pwned  ", Location: "Reno 2J\uFFFD"}
+	if updates[0].Scan != want {
+		t.Errorf("%+v, want %+v", updates[0].Scan, want)
 	}
 }

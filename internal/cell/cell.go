@@ -8,6 +8,7 @@ package cell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -41,6 +42,12 @@ type Map struct {
 	reading sync.Mutex
 	readAt  time.Time // when the last reading began
 	failure error     // of the last reading
+
+	file   string         // that keeps the last map; empty for none
+	kept   *store.CellMap // that is in the file
+	keptAt time.Time
+	known  atomic.Int64 // when the present map was read, in nanoseconds since 1970
+	warned time.Time
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when a map is read
@@ -84,6 +91,59 @@ func NewMap(ctx context.Context, source Source, log *slog.Logger) (*Map, error) 
 	return m, m.Read(ctx)
 }
 
+// NewKeptMap is NewMap for a map that is kept in a file. If the source does not answer,
+// it is the one in the file.
+func NewKeptMap(ctx context.Context, source Source, file string, log *slog.Logger) (*Map, error) {
+	m := &Map{source: source, log: log, changed: make(chan struct{}), file: file}
+	failure := m.Read(ctx)
+	if failure == nil {
+		return m, nil
+	}
+
+	last, readAt, err := lastMap(file)
+	if err != nil {
+		return nil, errors.Join(failure, fmt.Errorf("start from the last map: %w", err))
+	}
+	current, err := placesOf(last)
+	if err != nil {
+		return nil, errors.Join(failure, fmt.Errorf("start from the last map: %w", err))
+	}
+	m.current.Store(current)
+	m.known.Store(readAt.UnixNano())
+	log.WarnContext(ctx, "the directory does not answer: requests follow the last map of shards", "age", m.Age().Round(time.Second), "file", file, "error", failure)
+	return m, nil
+}
+
+// Age returns how long ago the present map was read from its source.
+func (m *Map) Age() time.Duration { return time.Since(time.Unix(0, m.known.Load())) }
+
+// keep writes the map to its file, if it is another or a while has passed. A router
+// whose disk is full goes on.
+func (m *Map) keep(ctx context.Context, read *store.CellMap) {
+	now := time.Now()
+	if m.file == "" || isSameMap(m.kept, read) && now.Sub(m.keptAt) < keepEvery {
+		return
+	}
+	if err := keepMap(m.file, read, now); err != nil {
+		m.log.WarnContext(ctx, "keep the map of shards", "error", err)
+		return
+	}
+	m.kept = read
+	m.keptAt = now
+}
+
+// staleAfter is from when on a router warns that its map is old, once a minute.
+const staleAfter = time.Minute
+
+func (m *Map) warnStale(ctx context.Context) {
+	age := m.Age()
+	if age < staleAfter || time.Since(m.warned) < staleAfter {
+		return
+	}
+	m.warned = time.Now()
+	m.log.WarnContext(ctx, "the map of shards is old: the directory does not answer", "age", age.Round(time.Second))
+}
+
 // Run follows the source until ctx ends.
 func (m *Map) Run(ctx context.Context) {
 	notified := make(chan struct{}, 1)
@@ -100,6 +160,7 @@ func (m *Map) Run(ctx context.Context) {
 		}
 		if err := m.Read(ctx); err != nil && ctx.Err() == nil {
 			m.log.WarnContext(ctx, "read the map of shards", "error", err)
+			m.warnStale(ctx)
 		}
 	}
 }
@@ -154,6 +215,8 @@ func (m *Map) read(ctx context.Context) error {
 		return err
 	}
 	m.current.Store(current)
+	m.known.Store(time.Now().UnixNano())
+	m.keep(ctx, read)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -228,6 +291,10 @@ type Shards struct {
 	// OfPage reads the shard from the token of a public tracking page. Tokens are
 	// encrypted, so it takes the installation's keys.
 	OfPage func(token string) (ship.Shard, bool)
+
+	// ArePagesUnknown reports that the keys of the tokens are not known yet; nil if they
+	// always are.
+	ArePagesUnknown func() bool
 }
 
 const (

@@ -84,7 +84,8 @@ func (m *Mover) Resume(ctx context.Context) error {
 		if move.State == store.MovePurging {
 			continue
 		}
-		if _, err := m.Move(ctx, ship.Shard(move.Shard), move.Target); err != nil {
+		_, err := m.Move(ctx, ship.Shard(move.Shard), move.Target)
+		if err != nil && !errors.Is(err, store.ErrBusy) { // who is at work finishes it
 			return err
 		}
 	}
@@ -276,6 +277,73 @@ func (m *Mover) purge(ctx context.Context, move *store.Move, isDue bool) (isDone
 		return false, err
 	}
 	return true, m.set(ctx, move, store.MoveDone)
+}
+
+// How often shards that could not move yet are tried again.
+const tryAgainEvery = 2 * time.Second
+
+// MoveAll moves shards one after the other. Those that cannot move yet, because a cell
+// keeps their old rows or because another mover is at work on them, come last: waiting is
+// called with how many they are and what the first waits for, and their old rows are
+// deleted as soon as they may be. moved is called after each shard.
+func (m *Mover) MoveAll(ctx context.Context, transfers []Transfer, moved func(done int), waiting func(count int, reason error)) error {
+	done := 0
+	for said := ""; len(transfers) > 0; {
+		var later []Transfer
+		var reason error
+		for _, transfer := range transfers {
+			_, err := m.Move(ctx, transfer.Shard, transfer.To)
+			switch {
+			case errors.Is(err, store.ErrOldRows), errors.Is(err, store.ErrBusy):
+				later = append(later, transfer)
+				if reason == nil {
+					reason = err
+				}
+			case err != nil:
+				return err
+			default:
+				done++
+				moved(done)
+			}
+		}
+
+		transfers = later
+		if len(later) == 0 {
+			return nil
+		}
+		if text := fmt.Sprint(len(later), reason); text != said {
+			said = text
+			waiting(len(later), reason)
+		}
+		if err := m.purgeOld(ctx, later); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(tryAgainEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%d shards have not moved: %w", len(later), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// purgeOld deletes the old rows of shards that are to move again, if they were kept for
+// as long as the move before said.
+func (m *Mover) purgeOld(ctx context.Context, transfers []Transfer) error {
+	moves, err := m.Store.Moves(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, move := range moves {
+		isOne := slices.ContainsFunc(transfers, func(t Transfer) bool { return int(t.Shard) == move.Shard })
+		if !isOne || move.State != store.MovePurging || time.Now().Before(*move.PurgeAfter) {
+			continue
+		}
+		if _, err := m.purge(ctx, &move, true); err != nil && !errors.Is(err, store.ErrBusy) {
+			return fmt.Errorf("delete shard %d from %s: %w", move.Shard, move.Source, err)
+		}
+	}
+	return nil
 }
 
 // A Transfer is a shard that is to move.

@@ -83,6 +83,11 @@ func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if strings.HasPrefix(r.URL.Path, pagePath) && router.Shards.ArePagesUnknown != nil && router.Shards.ArePagesUnknown() {
+		refuse(w, r, http.StatusServiceUnavailable, "service_unavailable", "Service unavailable", "the directory does not answer; send the request again")
+		return
+	}
+
 	if router.WriteTimeout > 0 {
 		w = &patientWriter{ResponseWriter: w, within: router.WriteTimeout}
 	}
@@ -140,7 +145,11 @@ func (router *Router) serveHealth(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the directory has no cells", http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = io.WriteString(w, "ok\n") // the client may have disconnected
+	if r.URL.Path == "/readyz" {
+		_, _ = fmt.Fprintf(w, "ok\nmap of shards: read %d seconds ago\n", int(router.Places.Age().Seconds())) // the client may have disconnected
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n") // likewise
 }
 
 // keepBody reads the body of a request with a key, if it is small enough and there is

@@ -44,6 +44,11 @@ func chooseAccount(ctx context.Context, accounts *account.Service, id string) (s
 		}
 	}
 
+	if id != "" || len(list) == 0 {
+		if err := accounts.Elsewhere(ctx, id); err != nil {
+			return ship.Account{}, err
+		}
+	}
 	switch {
 	case len(list) == 0:
 		return ship.Account{}, fmt.Errorf("there is no account yet: create one with \"waybill account create --name ...\"")

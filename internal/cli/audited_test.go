@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill/internal/cli"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -40,7 +41,7 @@ func (a *audits) settings(t *testing.T) string {
 	t.Helper()
 	var selects []string
 	for _, table := range []string{
-		"accounts", "api_keys", "connections", "people", "members", "invitations", "auth_flows", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions",
+		"accounts", "api_keys", "connections", "people", "members", "invitations", "auth_flows", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "carrier_plugins",
 	} {
 		selects = append(selects, "SELECT '"+table+"' || t::text AS x FROM "+table+" t")
 	}
@@ -93,6 +94,8 @@ func (a *audits) steps(t *testing.T) []change {
 		{"routing rollback", "routing.rolled_back", "test", words("1")},
 		{"ratesheet import", "rate_sheet.imported", "test", words(sheet, "--carrier", "ups")},
 		{"ratesheet remove", "rate_sheet.removed", "test", words("ups")},
+		{"carrier add", "carrier.registered", "", words("owl_mail", "--url", startTracker(t).URL, "--secret", pluginSecret)},
+		{"carrier remove", "carrier.removed", "", words("owl_mail")},
 	}
 }
 
@@ -121,6 +124,54 @@ func TestACommandAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
 	}
 	if strings.Contains(a.text(t, "SELECT string_agg(l::text, '') FROM audit_log l"), secret) {
 		t.Error("a secret is in the audit log")
+	}
+}
+
+// TestNoCommandChangesAnAccountThatIsElsewhere runs every command that changes an account
+// against a cell that the account has left: a key that is revoked there would live on.
+func TestNoCommandChangesAnAccountThatIsElsewhere(t *testing.T) {
+	t.Parallel()
+	a := newAudits(t)
+	address := a.shell["DATABASE_URL"]
+	if err := store.AddCell(t.Context(), address, store.NewCell{Name: "eu-1", URL: "http://10.0.1.5:8080", Database: address}); err != nil {
+		t.Fatal(err)
+	}
+	a.exec(t, "INSERT INTO cells (name, url) VALUES ('eu-2', 'http://10.0.2.5:8080')")
+	move := func(from, to string) {
+		t.Helper()
+		a.exec(t, "UPDATE shards SET cell = '"+to+"' WHERE cell = '"+from+"' AND shard IN (SELECT shard_of(id) FROM accounts)")
+	}
+	ofAllAccounts := []string{"account create", "connection rotate", "secret-key rotate", "carrier add", "carrier remove"}
+
+	refused := 0
+	for _, step := range a.steps(t) {
+		args := append(strings.Fields(step.command), step.args()...)
+		if !slices.Contains(ofAllAccounts, step.command) {
+			before := a.settings(t)
+			move("eu-1", "eu-2")
+			_, err := a.run(t, nil, args...)
+			if err == nil || !strings.Contains(cli.Explain(err), "is in the cell eu-2 (http://10.0.2.5:8080)") {
+				t.Errorf("%v in the cell that the account has left: %v", args, err)
+			}
+			if a.settings(t) != before {
+				t.Fatalf("%v changes what is left of the account", args)
+			}
+			move("eu-2", "eu-1")
+			refused++
+		}
+		a.must(t, args...)
+	}
+	if refused < 15 {
+		t.Errorf("only %d commands were tried", refused)
+	}
+
+	account := strings.Fields(a.must(t, "account", "list"))[5]
+	move("eu-1", "eu-2")
+	if list := a.must(t, "account", "list"); strings.Contains(list, account) {
+		t.Errorf("an account that has left is listed:\n%s", list)
+	}
+	if said := a.explained(t, "key", "list", "--account", account); !strings.Contains(said, "is in the cell eu-2") {
+		t.Errorf("key list says %s", said)
 	}
 }
 
@@ -158,5 +209,6 @@ func TestEveryCommandThatChangesAnAccountIsInTheAuditLog(t *testing.T) {
 func newAudits(t *testing.T) *audits {
 	t.Helper()
 	c := newCounter(t)
+	c.shell["CARRIER_PLUGIN_NETWORKS"] = "127.0.0.0/8"
 	return &audits{c, storetest.Conn(t, c.shell["DATABASE_URL"])}
 }

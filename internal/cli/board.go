@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -42,16 +41,6 @@ func newBoard(c *cli, asJSON bool) *board {
 // wantsColour reports whether colours are wanted: they are unless NO_COLOR has a
 // value (no-color.org).
 func (c *cli) wantsColour() bool { return lookupOr(c, "NO_COLOR") == "" }
-
-// isTerminal reports whether w is a terminal that can be written over.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-}
 
 const tableRow = "%-8s  %-20s  %-30s  %-6s  %6s"
 
@@ -164,7 +153,7 @@ func (b *board) showStatus(text string) {
 
 func (b *board) clearStatus() {
 	if b.terminal {
-		fmt.Fprint(b.out, "\r\x1b[K")
+		fmt.Fprint(unguarded(b.out), "\r\x1b[K")
 	}
 }
 

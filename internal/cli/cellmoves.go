@@ -137,8 +137,10 @@ func (c *cli) cellDrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NAME",
 		Short: "Move all shards of a cell to the others",
-		Long:  "Move all shards of a cell to the others, one after the other.\n\n" + movingHelp,
-		Args:  oneArgument,
+		Long: "Move all shards of a cell to the others, one after the other. Shards that cannot move yet, because\n" +
+			"a cell still keeps their old rows or another mover is at work on them, come last: the command says\n" +
+			"what it waits for, and goes on by itself.\n\n" + movingHelp,
+		Args: oneArgument,
 	}
 	m := c.newMoving(cmd)
 	cmd.Flags().IntVar(&most, "most", 0, "maximum number of shards to move (default: all)")
@@ -166,13 +168,15 @@ func (m *moving) balance(ctx context.Context, leaving string, most int) error {
 		}
 
 		began := time.Now()
-		for i, transfer := range transfers {
-			if _, err := mover.Move(ctx, transfer.Shard, transfer.To); err != nil {
-				return err
-			}
-			done := i + 1
+		moved := func(done int) {
 			left := time.Since(began) / time.Duration(done) * time.Duration(len(transfers)-done)
 			fmt.Fprintf(m.Err, "%d of %d shards, about %s left\n", done, len(transfers), left.Round(time.Second))
+		}
+		waiting := func(count int, reason error) {
+			fmt.Fprintf(m.Err, "%d shards wait, and move as soon as they can: %v\n", count, reason)
+		}
+		if err := mover.MoveAll(ctx, transfers, moved, waiting); err != nil {
+			return err
 		}
 		fmt.Fprintf(m.Out, "moved %d shards\n", len(transfers))
 		return nil

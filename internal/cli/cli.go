@@ -33,6 +33,8 @@ var ErrUnhealthy = errors.New("a check failed")
 
 // Run runs the command of args, which do not begin with the program's name.
 func Run(ctx context.Context, args []string, s Streams) error {
+	s.Out = guardTerminal(s.Out)
+	s.Err = guardTerminal(s.Err)
 	root := newRoot(s)
 	root.SetArgs(args)
 	root.SetOut(s.Out)

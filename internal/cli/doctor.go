@@ -201,6 +201,15 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 	case !cfg.HasOutsideKey():
 		return warn(subject, "is not set: live carrier connections are refused, and webhook secrets are encrypted with a key in the database", config.HowToSetOutsideKey)
 	}
+
+	isReadable, err := app.InspectSigningKey(ctx, cfg)
+	switch {
+	case err != nil:
+		return fail(subject, err.Error(), "see the other database checks")
+	case isReadable:
+		return warn(subject, "is not in the database, but the signing key is: a copy of the database is enough to make label links and pushes of carriers",
+			`run "waybill secret-key rotate", when all copies of the service are of this version`)
+	}
 	return ok(subject, "is not in the database")
 }
 

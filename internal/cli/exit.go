@@ -152,7 +152,9 @@ func exitCodeOf(refused *client.Error) int {
 
 // Explain returns err in a form for people, on one line or, for invalid fields,
 // on several.
-func Explain(err error) string {
+func Explain(err error) string { return printableLines(explain(err)) }
+
+func explain(err error) string {
 	var text strings.Builder
 	text.WriteString("waybill: ")
 

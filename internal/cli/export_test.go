@@ -7,4 +7,7 @@ var (
 	Untold      = unaudited
 	ExitCodes   = exitCodes
 	Environment = environment
+
+	PrintableLines = printableLines
+	IsUnder        = isUnder
 )

@@ -163,8 +163,11 @@ func (l *login) askPerson(ctx context.Context, address string) (profile, error) 
 		return profile{}, explainSignIn(address, err)
 	}
 	page := cmp.Or(waiting.VerificationURIComplete, waiting.VerificationURI)
-	fmt.Fprintf(l.Err, "Your code is %s\nApprove it at %s\n", waiting.UserCode, page)
-	if !l.noBrowser && isTerminal(l.Err) {
+	fmt.Fprintf(l.Err, "Your code is %s\nApprove it at %s\n", printable(waiting.UserCode), printable(page))
+	switch {
+	case !isUnder(address, page):
+		fmt.Fprintf(l.Err, "That address is not under %s, so it is not opened. Continue only if you know it.\n", address)
+	case !l.noBrowser && isTerminal(l.Err):
 		openBrowser(l.cli, page)
 	}
 
@@ -185,6 +188,21 @@ func (l *login) askPerson(ctx context.Context, address string) (profile, error) 
 		Scope:       text("scope"),
 		SignedIn:    true,
 	}, nil
+}
+
+// isUnder reports whether a page is on the service, so that a server cannot have any
+// program or site opened on this machine.
+func isUnder(service, page string) bool {
+	base, err := url.Parse(service)
+	if err != nil {
+		return false
+	}
+	target, err := url.Parse(page)
+	if err != nil || target.User != nil {
+		return false
+	}
+	return (target.Scheme == "http" || target.Scheme == "https") && target.Scheme == base.Scheme && target.Host == base.Host &&
+		strings.HasPrefix(target.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/")+"/")
 }
 
 // terminalName is what a person sees of this terminal in the dashboard.

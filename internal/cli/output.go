@@ -55,10 +55,11 @@ func (p *printer) showValue(value any, write func(w io.Writer)) error {
 	return p.show(data, write)
 }
 
-// table prints lines whose cells are separated by tabs.
+// table prints lines whose cells are separated by tabs. Most cells are texts that came
+// from the service, so they are made printable, whatever they are printed to.
 func (p *printer) table(write func(w io.Writer)) error {
 	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	write(table)
+	write(printableWriter{table})
 	return table.Flush()
 }
 

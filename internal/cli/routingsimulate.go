@@ -121,7 +121,7 @@ type bar struct {
 	tenths   int
 }
 
-func newBar(out io.Writer) *bar { return &bar{out: out, terminal: isTerminal(out)} }
+func newBar(out io.Writer) *bar { return &bar{out: unguarded(out), terminal: isTerminal(out)} }
 
 const barWidth = 30
 

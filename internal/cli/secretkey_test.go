@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -154,6 +155,93 @@ func TestADumpOfTheDatabaseOpensNoLiveCredentials(t *testing.T) {
 		t.Errorf("with a key outside the database: %d read, %d kept", read, kept)
 	}
 	c.must(t, "connection", "check")
+}
+
+// TestTheSigningKeyIsNotReadableInADump: with it, anybody could push scans of a carrier
+// and make label links.
+func TestTheSigningKeyIsNotReadableInADump(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	c.shell["SPOOL_DIR"] = t.TempDir()
+	c.shell["BASE_URL"] = "https://ship.example.com"
+	c.shell["SECRET_KEY"] = keyOf(1)
+	c.must(t, "account", "create", "--name", "Acme shop")
+	connection := c.must(t, "connection", "add", "--live", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
+	database := storetest.Conn(t, c.shell["DATABASE_URL"])
+	var key []byte
+	if err := database.QueryRow(t.Context(), "SELECT signing_key FROM instance").Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	push := c.must(t, "connection", "push", connection)
+
+	if out := c.must(t, "doctor"); !strings.Contains(out, "warn  secret key") || !strings.Contains(out, "but the signing key is") {
+		t.Errorf("before the rotation, doctor says\n%s", out)
+	}
+	c.must(t, "secret-key", "rotate")
+	if out := c.must(t, "doctor"); !strings.Contains(out, "ok    secret key") {
+		t.Errorf("after the rotation, doctor says\n%s", out)
+	}
+
+	var row string
+	err := database.QueryRow(t.Context(), "SELECT i::text || encode(sealed_signing_key, 'hex') FROM instance i").Scan(&row)
+	if err != nil || strings.Contains(row, hex.EncodeToString(key)) {
+		t.Errorf("the key is in a copy of the database: %v", err)
+	}
+	if again := c.must(t, "connection", "push", connection); again != push {
+		t.Errorf("the address of pushes was %s and is %s", push, again)
+	}
+
+	// Another key comes in front, and the first one goes.
+	c.shell["SECRET_KEY"] = keyOf(2) + "," + keyOf(1)
+	c.must(t, "secret-key", "rotate")
+	c.shell["SECRET_KEY"] = keyOf(2)
+	if again := c.must(t, "connection", "push", connection); again != push {
+		t.Errorf("with another key the address is %s", again)
+	}
+	c.must(t, "connection", "check", connection)
+
+	c.shell["SECRET_KEY"] = keyOf(1)
+	if said := c.explained(t, "connection", "push", connection); !strings.Contains(said, "a SECRET_KEY that is not in the settings") {
+		t.Errorf("with the old key: %s", said)
+	}
+	delete(c.shell, "SECRET_KEY")
+	if said := c.explained(t, "connection", "push", connection); !strings.Contains(said, "set SECRET_KEY") {
+		t.Errorf("without a key: %s", said)
+	}
+}
+
+// TestWhatTheSigningKeySealedStaysReadable: the signing key is encrypted only when no
+// other secret needs it.
+func TestWhatTheSigningKeySealedStaysReadable(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	c.shell["SPOOL_DIR"] = t.TempDir()
+	delete(c.shell, "SECRET_KEY")
+	c.must(t, "account", "create", "--name", "Acme shop")
+	connection := c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
+	c.must(t, "secret-key", "rotate")
+	c.must(t, "connection", "check", connection)
+
+	// Credentials that nobody can decrypt any more, under the signing key.
+	database := storetest.Conn(t, c.shell["DATABASE_URL"])
+	if _, err := database.Exec(t.Context(), "UPDATE connections SET wrapped_key = set_byte(wrapped_key, 20, get_byte(wrapped_key, 20) # 1)"); err != nil {
+		t.Fatal(err)
+	}
+	c.shell["SECRET_KEY"] = keyOf(1)
+	if _, err := c.run(t, nil, "secret-key", "rotate"); !errors.Is(err, cli.ErrUnhealthy) {
+		t.Errorf("rotated: %v", err)
+	}
+	if out := c.must(t, "doctor"); !strings.Contains(out, "warn  secret key") {
+		t.Errorf("the signing key is encrypted although a secret needs it:\n%s", out)
+	}
+	if _, err := database.Exec(t.Context(), "UPDATE connections SET wrapped_key = set_byte(wrapped_key, 20, get_byte(wrapped_key, 20) # 1)"); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "secret-key", "rotate")
+	c.must(t, "connection", "check", connection)
+	if out := c.must(t, "doctor"); !strings.Contains(out, "ok    secret key") {
+		t.Errorf("afterwards doctor says\n%s", out)
+	}
 }
 
 func TestAKeyFileIsCreatedOnceAndForOneUser(t *testing.T) {

@@ -144,17 +144,6 @@ func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
 	return table.Flush()
 }
 
-// printable returns a carrier's or a client's text for one line of a table. Its
-// control characters could otherwise control the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 func (c *cli) trackingReplayCommand() *cobra.Command {
 	var (
 		name, since string

@@ -165,7 +165,7 @@ type scanOut struct {
 
 func trackOf(found client.TrackingResult) trackOut {
 	out := trackOut{
-		TrackingNumber:    found.TrackingNumber,
+		TrackingNumber:    cleanNumber(found.TrackingNumber),
 		Carrier:           found.Carrier,
 		Status:            found.Status,
 		Reason:            found.Reason,

@@ -50,7 +50,7 @@ func shownShipment(s shipment) shipmentOut {
 		LabelStatus:       s.LabelStatus,
 		Carrier:           s.Carrier,
 		Service:           s.Service,
-		TrackingNumber:    s.TrackingNumber,
+		TrackingNumber:    cleanNumber(s.TrackingNumber),
 		Price:             s.Rate,
 		EstimatedDelivery: timeText(s.EstimatedDeliveryDate),
 		Reason:            s.Reason,

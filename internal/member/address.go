@@ -48,7 +48,7 @@ func (s *Service) SendVerification(ctx context.Context, a Actor) error {
 	if s.mail == nil {
 		return ship.Coded(ship.Unsupported, "no_mail", "this service sends no mail: ask its operator for a link, which waybill member reset prints")
 	}
-	if err := s.countMail(ctx, a); err != nil {
+	if err := s.store.CountMail(ctx, a.Account, s.clock()); err != nil {
 		return err
 	}
 
@@ -72,22 +72,6 @@ works once, within a day:
 Your present password, passkeys and sessions end when you do. If you did not
 request this, ignore this message.
 `, link))
-}
-
-// mailPace is how fast an account can send mail: invitations are written by its
-// owners, to any address.
-var mailPace = store.Pace{Free: 30, Most: time.Hour, Fade: 10 * time.Minute}
-
-// countMail counts a message that the actor sends. It is ship.Limited if their
-// account has sent too many.
-func (s *Service) countMail(ctx context.Context, a Actor) error {
-	_, wait, err := s.store.TryThrottle(ctx, throttleKey("mail", string(a.Account)), mailPace, s.clock())
-	if err == nil && wait > 0 {
-		limited := ship.Coded(ship.Limited, "too_many_mails", "your account has sent too many messages: wait a while and try again")
-		limited.RetryAfter = wait
-		return limited
-	}
-	return err
 }
 
 // mailTimeout is how long the page of whoever sends a message waits for the mail

@@ -28,6 +28,11 @@ const (
 // audit writes an entry in the log of the actor's account, in the transaction
 // of the change.
 func (s *Service) audit(ctx context.Context, tx *store.Store, a Actor, entry Entry) error {
+	if a.operator {
+		if err := tx.EnterShardOf(ctx, a.Account); err != nil {
+			return err
+		}
+	}
 	return tx.AddAudit(ctx, s.entryOf(a, a.Account, entry))
 }
 
@@ -38,12 +43,30 @@ func (s *Service) auditAll(ctx context.Context, tx *store.Store, a Actor, entry 
 	if err != nil {
 		return err
 	}
+	if a.operator {
+		if err := s.requireHere(ctx, memberships); err != nil {
+			return err
+		}
+	}
 	for _, membership := range memberships {
 		if err := tx.AddAudit(ctx, s.entryOf(a, membership.Account, entry)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// requireHere refuses a command about a person all of whose accounts are in other cells:
+// they do not sign in here.
+func (s *Service) requireHere(ctx context.Context, memberships []store.Membership) error {
+	var elsewhere error
+	for _, membership := range memberships {
+		elsewhere = s.store.Elsewhere(ctx, membership.Account.Raw().Shard())
+		if elsewhere == nil {
+			return nil
+		}
+	}
+	return elsewhere
 }
 
 func (s *Service) entryOf(a Actor, account ship.AccountID, entry Entry) store.AuditEntry {

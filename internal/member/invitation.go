@@ -86,7 +86,7 @@ func (s *Service) Invite(ctx context.Context, a Actor, in InviteInput) (made Inv
 	isMailed := s.mail != nil && !a.operator
 	row.ProvesEmail = isMailed || a.operator
 	if isMailed {
-		if err := s.countMail(ctx, a); err != nil {
+		if err := s.store.CountMail(ctx, a.Account, s.clock()); err != nil {
 			return Invitation{}, "", err
 		}
 	}

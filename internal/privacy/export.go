@@ -99,6 +99,8 @@ type exportedFile struct {
 	Trackers  []exportedTracker  `json:"trackers"`
 	Lines     []exportedLine     `json:"orderFileLines"`
 	Returns   []exportedReturn   `json:"returnRequests"`
+	Objects   []exportedObject   `json:"compatObjects"`
+	Pickups   []exportedPickup   `json:"pickups"`
 	Notes     []string           `json:"notes"`
 
 	terms []string // texts by which the person is found in what carriers wrote
@@ -157,6 +159,23 @@ type exportedReturn struct {
 	DenialReason string `json:"denialReason,omitempty"`
 }
 
+// An exportedObject is an address or a shipment that a client of another API created
+// under /v2 and that mentions the person.
+type exportedObject struct {
+	Kind      string          `json:"kind"`
+	At        string          `json:"timestamp"`
+	Reference string          `json:"reference,omitempty"`
+	Body      json.RawMessage `json:"body"`
+}
+
+// An exportedPickup is a pickup at the person's place, or with them as its contact.
+type exportedPickup struct {
+	ID      string           `json:"id"`
+	Carrier string           `json:"carrier"`
+	Status  string           `json:"status"`
+	Request ship.PickupOrder `json:"request"`
+}
+
 // WorkExport makes the file of an export. If it is interrupted, it begins again.
 func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportID) error {
 	export, err := s.Store.Export(ctx, t, id)
@@ -180,6 +199,8 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 		Trackers:  []exportedTracker{},
 		Lines:     []exportedLine{},
 		Returns:   []exportedReturn{},
+		Objects:   []exportedObject{},
+		Pickups:   []exportedPickup{},
 		Notes: []string{
 			"Events show the data of their shipments and are not repeated here.",
 			"The search index has keyed hashes of words of name, company, city and e-mail address.",
@@ -198,12 +219,25 @@ func (s *Service) WorkExport(ctx context.Context, t ship.Tenant, id ship.ExportI
 	if err := s.exportReturns(ctx, t, person, &file); err != nil {
 		return err
 	}
+	if err := s.exportObjects(ctx, t, person, &file); err != nil {
+		return err
+	}
+	if err := s.exportPickups(ctx, t, person, &file); err != nil {
+		return err
+	}
 
 	text, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", id, err)
 	}
-	export.Counts = map[string]int{"shipments": len(file.Shipments), "trackers": len(file.Trackers), "lines": len(file.Lines), "returnRequests": len(file.Returns)}
+	export.Counts = map[string]int{
+		"shipments":      len(file.Shipments),
+		"trackers":       len(file.Trackers),
+		"lines":          len(file.Lines),
+		"returnRequests": len(file.Returns),
+		"compatObjects":  len(file.Objects),
+		"pickups":        len(file.Pickups),
+	}
 	export.FinishedAt = s.now()
 	export.ExpiresAt = s.now().Add(exportLife)
 	return s.Store.FinishExport(ctx, export, s.Box.Seal(text, fileBinding(t, id)...))
@@ -385,6 +419,45 @@ func (s *Service) exportReturns(ctx context.Context, t ship.Tenant, person ship.
 			Comment:      request.Comment,
 			Email:        request.Email,
 			DenialReason: request.Denial,
+		})
+	}
+	return nil
+}
+
+// exportObjects adds what clients of another API created about the person.
+func (s *Service) exportObjects(ctx context.Context, t ship.Tenant, person ship.Person, file *exportedFile) error {
+	objects, err := s.Store.CompatObjectsMentioning(ctx, t, file.terms, person.Phone, maxExported)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		file.Objects = append(file.Objects, exportedObject{
+			Kind:      object.Kind,
+			At:        wire.Time(object.ID.Time()),
+			Reference: object.Reference,
+			Body:      object.Body,
+		})
+	}
+	return nil
+}
+
+// exportPickups adds the pickups that mention the person. The number of a parcel does
+// not lead to its pickup: that has parcels of others.
+func (s *Service) exportPickups(ctx context.Context, t ship.Tenant, person ship.Person, file *exportedFile) error {
+	terms := slices.DeleteFunc(slices.Clone(file.terms), func(term string) bool {
+		return slices.ContainsFunc(file.Shipments, func(shipment exportedShipment) bool { return term == shipment.TrackingNumber })
+	})
+	pickups, err := s.Store.PickupsMentioning(ctx, t, terms, person.Phone, maxExported)
+	if err != nil {
+		return err
+	}
+	for _, pickup := range pickups {
+		pickup.Order.TrackingNumbers = nil
+		file.Pickups = append(file.Pickups, exportedPickup{
+			ID:      string(pickup.ID),
+			Carrier: pickup.Carrier,
+			Status:  string(pickup.State),
+			Request: pickup.Order,
 		})
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -172,17 +173,67 @@ func (s *Service) send(ctx context.Context, request ship.ReturnRequest) (time.Du
 		return 0, s.finish(ctx, request, false)
 	}
 
-	err := s.mail(ctx, request)
+	err := s.admitMail(ctx, request)
+	if err == nil {
+		err = s.mail(ctx, request)
+	}
 	switch {
 	case err == nil:
 		return 0, s.finish(ctx, request, true)
+	case errors.Is(err, errNotMailed):
+		return 0, s.finish(ctx, request, false)
 	case ship.KindOf(err) == ship.Gone || ship.KindOf(err) == ship.NotFound:
 		return 0, s.finish(ctx, request, false) // the label was voided or erased meanwhile
 	case s.now().After(request.BoughtAt.Add(mailingEnds)):
 		s.Log.WarnContext(ctx, "return label not mailed", "request", request.ID, "error", err)
 		return 0, s.finish(ctx, request, false)
 	}
-	return tryAgain, fmt.Errorf("mail the label of %s: %w", request.ID, err)
+	return retryMail(err), fmt.Errorf("mail the label of %s: %w", request.ID, err)
+}
+
+// errNotMailed is a message that is not sent to its address.
+var errNotMailed = errors.New("in test mode, mail is sent to members of the account alone")
+
+// admitMail counts a message before it is sent. The form takes any address, so an
+// account could send its mails to people who never heard of it: in test mode, where
+// a return costs nothing, only its own members get any, and others are as few as
+// invitations. The address of a live order has cost a label, and is not counted.
+func (s *Service) admitMail(ctx context.Context, request ship.ReturnRequest) error {
+	if !request.Tenant.Livemode {
+		members, err := s.Store.Members(ctx, request.Tenant.Account)
+		if err != nil {
+			return err
+		}
+		for _, member := range members {
+			if strings.EqualFold(member.Person.Email, request.Email) && !member.Person.EmailVerifiedAt.IsZero() {
+				return nil
+			}
+		}
+		return errNotMailed
+	}
+
+	shipment, err := s.Store.Shipment(ctx, request.Tenant, request.Shipment)
+	if err != nil {
+		return err
+	}
+	return s.countMail(ctx, request, shipment.Order.Destination.Email)
+}
+
+// countMail counts a live message, unless it goes to the address of the order.
+func (s *Service) countMail(ctx context.Context, request ship.ReturnRequest, orderEmail string) error {
+	if strings.EqualFold(orderEmail, request.Email) {
+		return nil
+	}
+	return s.Store.CountMail(ctx, request.Tenant.Account, s.now())
+}
+
+// retryMail returns when a message is tried again.
+func retryMail(err error) time.Duration {
+	limited, ok := errors.AsType[*ship.Error](err)
+	if ok && limited.RetryAfter > tryAgain {
+		return limited.RetryAfter
+	}
+	return tryAgain
 }
 
 // finish ends a request whose label the recipient has.
@@ -194,7 +245,7 @@ func (s *Service) finish(ctx context.Context, request ship.ReturnRequest, mailed
 	return err
 }
 
-// sendDenial tells the recipient that the request was denied, if there is a mail
+// sendDenial notifies the recipient that the request was denied, if there is a mail
 // server and an address. The tracking page says so in any case. A process that dies
 // between the mail and its record sends it again.
 func (s *Service) sendDenial(ctx context.Context, request ship.ReturnRequest) (time.Duration, error) {
@@ -203,10 +254,17 @@ func (s *Service) sendDenial(ctx context.Context, request ship.ReturnRequest) (t
 		return 0, nil
 	}
 
-	if err := s.mailDenial(ctx, request); err != nil {
-		return tryAgain, fmt.Errorf("mail the denial of %s: %w", request.ID, err)
+	err := s.admitMail(ctx, request)
+	if errors.Is(err, errNotMailed) {
+		return 0, nil
 	}
-	err := s.Store.RecordDenialMail(ctx, request)
+	if err == nil {
+		err = s.mailDenial(ctx, request)
+	}
+	if err != nil {
+		return retryMail(err), fmt.Errorf("mail the denial of %s: %w", request.ID, err)
+	}
+	err = s.Store.RecordDenialMail(ctx, request)
 	if ship.KindOf(err) == ship.Conflict {
 		return 0, nil // it was approved after all
 	}
@@ -227,7 +285,7 @@ func (s *Service) mailDenial(ctx context.Context, request ship.ReturnRequest) er
 		return err
 	}
 
-	subject, text := denial(request.Language, sender, request.Denial, page)
+	subject, text := denial(request.Language, sender, page)
 	return s.Mail(ctx, []string{request.Email}, subject, text)
 }
 

@@ -78,70 +78,39 @@ O link é válido até {day}. Depois encontra a etiqueta na página de rastreio:
 `},
 }
 
-// denials are the mail about a return that was denied, in the same languages.
-// "{reason}" is what the account wrote to the recipient.
+// denials are the mail about a return that was denied, in the same languages. The
+// reason is on the page: the mail has no text that an account writes freely, because
+// the address can be anybody's.
 var denials = map[string]letterText{
-	"en": {"Your return to {sender}", `{sender} has not approved your return. The reason:
-
-{reason}
-
-The tracking page of your parcel:
+	"en": {"Your return to {sender}", `{sender} has not approved your return. You find the reason on the tracking page of your parcel:
 
 {page}
 `},
-	"de": {"Ihre Rücksendung an {sender}", `{sender} hat Ihre Rücksendung nicht genehmigt. Der Grund:
-
-{reason}
-
-Die Seite der Sendungsverfolgung:
+	"de": {"Ihre Rücksendung an {sender}", `{sender} hat Ihre Rücksendung nicht genehmigt. Den Grund finden Sie auf der Seite der Sendungsverfolgung:
 
 {page}
 `},
-	"fr": {"Votre retour à {sender}", `{sender} n'a pas accepté votre retour. La raison :
-
-{reason}
-
-La page de suivi de votre colis :
+	"fr": {"Votre retour à {sender}", `{sender} n'a pas accepté votre retour. La raison figure sur la page de suivi de votre colis :
 
 {page}
 `},
-	"es": {"Su devolución a {sender}", `{sender} no ha aprobado su devolución. El motivo:
-
-{reason}
-
-La página de seguimiento de su paquete:
+	"es": {"Su devolución a {sender}", `{sender} no ha aprobado su devolución. Encontrará el motivo en la página de seguimiento de su paquete:
 
 {page}
 `},
-	"it": {"Il suo reso a {sender}", `{sender} non ha approvato il suo reso. Il motivo:
-
-{reason}
-
-La pagina di tracciamento del pacco:
+	"it": {"Il suo reso a {sender}", `{sender} non ha approvato il suo reso. Troverà il motivo nella pagina di tracciamento del pacco:
 
 {page}
 `},
-	"nl": {"Uw retour naar {sender}", `{sender} heeft uw retour niet goedgekeurd. De reden:
-
-{reason}
-
-De trackingpagina van uw pakket:
+	"nl": {"Uw retour naar {sender}", `{sender} heeft uw retour niet goedgekeurd. De reden staat op de trackingpagina van uw pakket:
 
 {page}
 `},
-	"pl": {"Zwrot do {sender}", `{sender} nie zatwierdził zwrotu. Powód:
-
-{reason}
-
-Strona śledzenia paczki:
+	"pl": {"Zwrot do {sender}", `{sender} nie zatwierdził zwrotu. Powód znajduje się na stronie śledzenia paczki:
 
 {page}
 `},
-	"pt": {"A sua devolução a {sender}", `{sender} não aprovou a sua devolução. O motivo:
-
-{reason}
-
-A página de rastreio da sua encomenda:
+	"pt": {"A sua devolução a {sender}", `{sender} não aprovou a sua devolução. O motivo encontra-se na página de rastreio da sua encomenda:
 
 {page}
 `},
@@ -158,10 +127,9 @@ func letter(language, sender, link, page string, until time.Time) (subject, text
 }
 
 // denial returns the mail about a return that was denied.
-func denial(language, sender, reason, page string) (subject, text string) {
+func denial(language, sender, page string) (subject, text string) {
 	return write(denials, language,
 		"{sender}", sender,
-		"{reason}", reason,
 		"{page}", page,
 	)
 }

@@ -72,8 +72,12 @@ func (s *Service) Returnable(ctx context.Context, parcel Parcel) (Returnable, er
 		return Returnable{}, err
 	}
 
+	proof := ProofOf(shipment)
 	switch {
 	case !rule.Enabled:
+		offer.Reason = NotOffered
+	case proof == "", proof == ProofEmail && !s.Mails():
+		// Nothing tells the recipient from whoever was given the link.
 		offer.Reason = NotOffered
 	case s.now().After(offer.Until):
 		offer.Reason = TooLate
@@ -92,12 +96,12 @@ func (s *Service) Returnable(ctx context.Context, parcel Parcel) (Returnable, er
 // An Ask is a recipient's request for a return, as the form has it.
 type Ask struct {
 	Parcel
-	PostalCode string // of the recipient, to prove that they are it
-	Reason     string
-	Items      string
-	Comment    string
-	Email      string
-	Language   string
+	Proof    string // what ProofOf names, known to the recipient
+	Reason   string
+	Items    string
+	Comment  string
+	Email    string
+	Language string
 }
 
 // Ask stores a recipient's request. If the rule approves by itself, a job buys and
@@ -130,7 +134,11 @@ func (s *Service) Ask(ctx context.Context, in Ask) (ship.ReturnRequest, error) {
 	if request, err = request.NormalizeByRecipient(offer.Rule); err != nil {
 		return ship.ReturnRequest{}, err
 	}
-	if err := Prove(shipment, in.PostalCode); err != nil {
+	given := in.Proof
+	if ProofOf(shipment) == ProofEmail {
+		given = request.Email
+	}
+	if err := s.Prove(ctx, shipment, given); err != nil {
 		return ship.ReturnRequest{}, err
 	}
 
@@ -161,23 +169,8 @@ func notReturnable() error {
 	return ship.Coded(ship.Conflict, "not_returnable", "the parcel cannot be returned")
 }
 
-// Prove checks that somebody knows the postal code of the recipient. The address of
-// a tracking page is passed on easily, and a return label shows where the recipient
-// lives.
-func Prove(shipment ship.Shipment, postalCode string) error {
-	destination := shipment.Order.Destination
-	if destination.Zip == "" || destination.SamePostalCode(postalCode) {
-		return nil
-	}
-	return ship.InvalidFields([]ship.FieldError{{
-		Pointer: "/postalCode",
-		Code:    "invalid_value",
-		Detail:  "is not the postal code that the parcel was delivered to",
-	}})
-}
-
 // Label returns an address of the label that was bought for a request; ship.NotFound
-// if there is none, or if it was voided.
+// if there is none, or if it was voided. Whoever asks has given the proof.
 func (s *Service) Label(ctx context.Context, request ship.ReturnRequest) (string, error) {
 	none := ship.Errorf(ship.NotFound, "there is no label")
 	if request.Return == "" {

@@ -61,6 +61,7 @@ func newBench(t *testing.T) *bench {
 	b.account, err = account.New(b.store).Create(t.Context(), account.Settings{Name: new("Northwind")})
 	b.must(err)
 	b.tenant = ship.Tenant{Account: b.account.ID}
+	b.addMember("ada@example.com")
 
 	b.Service = New(Config{
 		Store: b.store,
@@ -103,6 +104,20 @@ func (b *bench) buyLabel(ctx context.Context, p Purchase) (Bought, error) {
 	return out, err
 }
 
+// addMember adds a member of the account, whose address is proved: in test mode, mail
+// goes to nobody else.
+func (b *bench) addMember(email string) {
+	b.Helper()
+	person := store.Person{
+		ID:              ship.NewPersonID(time.Now()),
+		Email:           email,
+		EmailVerifiedAt: time.Now(),
+		CreatedAt:       time.Now(),
+	}
+	b.must(b.store.AddPerson(b.Context(), person))
+	b.must(b.store.AddMember(b.Context(), b.account.ID, person.ID, "owner", time.Now()))
+}
+
 func (b *bench) must(err error) {
 	b.Helper()
 	if err != nil {
@@ -142,13 +157,13 @@ func (b *bench) delivered() Parcel {
 
 func askFor(parcel Parcel) Ask {
 	return Ask{
-		Parcel:     parcel,
-		PostalCode: "78701",
-		Reason:     "Wrong size",
-		Items:      "The blue jacket",
-		Comment:    "Too small.\nSorry!",
-		Email:      "ada@example.com",
-		Language:   "de",
+		Parcel:   parcel,
+		Proof:    "78701",
+		Reason:   "Wrong size",
+		Items:    "The blue jacket",
+		Comment:  "Too small.\nSorry!",
+		Email:    "ada@example.com",
+		Language: "de",
 	}
 }
 
@@ -167,9 +182,9 @@ func TestAReturnIsBoughtOnce(t *testing.T) {
 	b.allow(func(rule *ship.ReturnRule) { rule.Approval = ship.ApprovalAutomatic })
 	parcel := b.delivered()
 
-	ids := make(chan ship.ReturnRequestID, 6)
+	ids := make(chan ship.ReturnRequestID, 4)
 	var wg sync.WaitGroup
-	for range 6 {
+	for range 4 {
 		wg.Go(func() {
 			request, err := b.Ask(context.Background(), askFor(parcel))
 			if err != nil {
@@ -180,7 +195,7 @@ func TestAReturnIsBoughtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	id := <-ids
-	for range 5 {
+	for range 3 {
 		if other := <-ids; other != id {
 			t.Errorf("two requests of one parcel: %s and %s", id, other)
 		}
@@ -241,7 +256,7 @@ func TestAPersonDecides(t *testing.T) {
 			t.Fatal(again, err)
 		}
 	}
-	if len(b.mails) != 1 || !strings.Contains(b.mails[0], "It was worn.") || b.state(request.ID).MailedAt.IsZero() {
+	if len(b.mails) != 1 || !strings.Contains(b.mails[0], "http://x/track/t/return") || strings.Contains(b.mails[0], "It was worn.") || b.state(request.ID).MailedAt.IsZero() {
 		t.Errorf("mails of the denial: %q", b.mails)
 	}
 
@@ -280,7 +295,7 @@ func TestWhoMayAsk(t *testing.T) {
 		"not_returnable after the window":    func(a *Ask) { a.Scans = []ship.Scan{{Status: ship.Delivered, At: time.Now().AddDate(0, 0, -16)}} },
 		"not_returnable if it is a return":   func(a *Ask) { a.Shipment.Order.IsReturn = true },
 		"not_returnable after an erasure":    func(a *Ask) { a.Shipment.IsErased = true },
-		"validation_failed /postalCode":      func(a *Ask) { a.PostalCode = "78702" },
+		"validation_failed /postalCode":      func(a *Ask) { a.Proof = "78702" },
 		"validation_failed /reason":          func(a *Ask) { a.Reason = "<b>none of yours</b>" },
 		"validation_failed /email":           func(a *Ask) { a.Email = "ada@example.com, bob@example.com" },
 		"validation_failed /comment":         func(a *Ask) { a.Comment = strings.Repeat("ä", ship.MaxReturnComment+1) },
@@ -373,6 +388,117 @@ func TestMailIsTriedForADay(t *testing.T) {
 	}
 }
 
+// TestTheProofIsWhatTheOrderHas: the postal code, the phone number, or the e-mail
+// address; a parcel without any of them is not returned on its page.
+func TestTheProofIsWhatTheOrderHas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.allow(func(*ship.ReturnRule) {})
+	parcel := b.delivered()
+	destination := &parcel.Shipment.Order.Destination
+
+	for _, test := range []struct {
+		zip, phone, email string
+		proof             Proof
+		right, wrong      string
+	}{
+		{"78701-1234", "+15125550100", "ada@example.com", ProofPostalCode, "78701", "78702"},
+		{"00000", "+852 2123 4567", "ada@example.com", ProofPhone, "+852 2123 4567", "4568"},
+		{"-", "2123-4567", "", ProofPhone, "4567", ""},
+		{"", "911", "Ada@Example.com", ProofEmail, "ada@example.com ", "thief@elsewhere.test"},
+		{"", "", "", "", "", ""},
+	} {
+		destination.Zip = test.zip
+		destination.Phone = test.phone
+		destination.Email = test.email
+		if proof := ProofOf(parcel.Shipment); proof != test.proof {
+			t.Errorf("%+v: the proof is %q", test, proof)
+		}
+		if err := b.Prove(t.Context(), parcel.Shipment, test.wrong); err == nil {
+			t.Errorf("%+v: %q is a proof", test, test.wrong)
+		}
+		if err := b.Prove(t.Context(), parcel.Shipment, test.right); (err == nil) != (test.proof != "") {
+			t.Errorf("%+v: %q: %v", test, test.right, err)
+		}
+	}
+
+	offer, err := b.Returnable(t.Context(), parcel)
+	if err != nil || offer.Reason != NotOffered {
+		t.Errorf("without a proof: %q, %v", offer.Reason, err)
+	}
+	if _, err := b.Ask(t.Context(), askFor(parcel)); ship.CodeOf(err) != "not_returnable" {
+		t.Errorf("asked without a proof: %v", err)
+	}
+}
+
+// TestWrongProofsAreFew: the count is that of the shipment, over all copies, and a
+// quiet day does not clear it.
+func TestWrongProofsAreFew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	parcel := b.delivered()
+	start := time.Now()
+	copies := []*Service{b.Service, New(b.Config)}
+
+	compared := 0
+	for hour := range 7 * 24 {
+		now := start.Add(time.Duration(hour) * time.Hour)
+		for i := range 10 {
+			service := copies[i%2]
+			service.now = func() time.Time { return now }
+			if err := service.Prove(t.Context(), parcel.Shipment, "00000"); ship.KindOf(err) == ship.Invalid {
+				compared++
+			}
+		}
+		b.must(b.store.SweepSignIns(t.Context(), now, now, now.Add(-24*time.Hour)))
+	}
+	if compared != 9 {
+		t.Errorf("%d wrong codes were compared in a week, want 9", compared)
+	}
+	if err := b.Prove(t.Context(), parcel.Shipment, "78701"); ship.KindOf(err) != ship.Limited {
+		t.Errorf("the right code while the shipment is blocked: %v", err)
+	}
+}
+
+// TestAnAccountCannotMailStrangers: in test mode it mails its members alone, and in
+// live mode it mails other addresses than those of its orders as rarely as it invites.
+func TestAnAccountCannotMailStrangers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.allow(func(*ship.ReturnRule) {})
+	ask := askFor(b.delivered())
+	ask.Email = "victim@elsewhere.test"
+	request, err := b.Ask(t.Context(), ask)
+	b.must(err)
+
+	_, err = b.Deny(t.Context(), b.tenant, request.ID, "Your parcel is held. Pay at https://evil.example/pay")
+	b.must(err)
+	if again, err := b.Fulfil(t.Context(), b.tenant, request.ID); err != nil || again != 0 {
+		t.Error(again, err)
+	}
+	_, err = b.Approve(t.Context(), b.tenant, request.ID, ship.Spender{})
+	b.must(err)
+	if again, err := b.Fulfil(t.Context(), b.tenant, request.ID); err != nil || again != 0 {
+		t.Error(again, err)
+	}
+	if got := b.state(request.ID); len(b.mails) != 0 || got.State != ship.ReturnLabelSent || !got.MailedAt.IsZero() {
+		t.Errorf("mails to a stranger in test mode: %q, %+v", b.mails, got)
+	}
+
+	sent := 0
+	for range 100 {
+		if b.countMail(t.Context(), request, "ada@example.com") == nil {
+			sent++
+		}
+	}
+	if sent < 10 || sent > 40 {
+		t.Errorf("%d mails to strangers at once", sent)
+	}
+	if err := b.countMail(t.Context(), request, request.Email); err != nil {
+		t.Errorf("the address of the order: %v", err)
+	}
+}
+
 // TestEveryLanguageHasItsLetter compares the placeholders with the English mail.
 func TestEveryLanguageHasItsLetter(t *testing.T) {
 	t.Parallel()
@@ -381,6 +507,12 @@ func TestEveryLanguageHasItsLetter(t *testing.T) {
 			if strings.Count(text.Body, field) != 1 {
 				t.Errorf("%s has %s %d times", language, field, strings.Count(text.Body, field))
 			}
+		}
+	}
+	for language := range letters {
+		subject, text := denial(language, "Northwind", "http://x/track/t/return")
+		if !strings.Contains(subject, "Northwind") || !strings.Contains(text, "http://x/track/t/return") || strings.Contains(text, "{") {
+			t.Errorf("%s: %s\n%s", language, subject, text)
 		}
 	}
 }

@@ -86,6 +86,13 @@ func (o Order) WithoutPersonalData() Order {
 	return o
 }
 
+// WithoutPersonalData returns the pickup without people: of its place, the area stays.
+func (o PickupOrder) WithoutPersonalData() PickupOrder {
+	o.Address = o.Address.WithoutPersonalData()
+	o.Instructions = ""
+	return o
+}
+
 // WithoutPersonalData returns the purchase without the texts of carriers, which
 // may quote an address.
 func (p Purchase) WithoutPersonalData() Purchase {

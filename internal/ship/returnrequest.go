@@ -294,6 +294,12 @@ func (a Address) SamePostalCode(text string) bool {
 	return own == given
 }
 
+// HasPostalCode reports whether the address has a postal code that can be compared.
+// Some orders to countries without them have zeros or hyphens.
+func (a Address) HasPostalCode() bool {
+	return strings.Trim(plainPostalCode(a.Zip), "0") != ""
+}
+
 func plainPostalCode(text string) string {
 	return upperASCII(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

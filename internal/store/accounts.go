@@ -101,7 +101,11 @@ func (s *Store) AccountIn(ctx context.Context, t ship.Tenant) (ship.Account, err
 	return account, nil
 }
 
-const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a ORDER BY a.id`
+// isHere is the condition for accounts whose shard this cell holds. The rows of others
+// stay for a while after they have moved.
+const isHere = `coalesce((SELECT get_bit(c.owned_shards, shard_of(a.id)) = 1 FROM cell_state c), true)`
+
+const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a WHERE ` + isHere + ` ORDER BY a.id`
 
 // Accounts lists all accounts of this cell.
 func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) {
@@ -110,6 +114,14 @@ func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	return list, nil
+}
+
+const sqlAccountsElsewhere = `SELECT a.id FROM accounts a WHERE NOT ` + isHere + ` ORDER BY a.id`
+
+// AccountsElsewhere lists accounts that this database still has rows of, and that
+// moved to another cell or are moving.
+func (s *Store) AccountsElsewhere(ctx context.Context) ([]ship.AccountID, error) {
+	return selectList(ctx, s.sys, pgx.RowTo[ship.AccountID], sqlAccountsElsewhere)
 }
 
 func scanAccount(r pgx.CollectableRow) (ship.Account, error) {

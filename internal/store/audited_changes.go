@@ -49,13 +49,17 @@ func accountEntry(account ship.AccountID, action string) AuditEntry {
 
 // AuditChange writes the entry of a change in its transaction, if the context
 // says who makes it. The methods of Store that make a complete change call it
-// themselves; a caller that combines several others calls it once, last.
+// themselves; a caller that combines several others calls it once, last. In a cell, the
+// change is refused if the account is in another.
 func (s *Store) AuditChange(ctx context.Context, e AuditEntry) error {
 	complete := auditorOf(ctx)
 	if complete == nil {
 		return nil
 	}
 	complete(&e)
+	if err := s.EnterShardOf(ctx, e.Account); err != nil {
+		return err
+	}
 	return s.AddAudit(ctx, e)
 }
 

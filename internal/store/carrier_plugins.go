@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,16 +36,49 @@ ON CONFLICT (name) DO UPDATE SET
   updated_at = now(),
   removed_at = NULL`
 
-// SaveCarrierPlugin registers a plug-in under its name.
+// SaveCarrierPlugin registers a plug-in under its name. It decides where credentials
+// go, so the audit log of every account has an entry.
 func (s *Store) SaveCarrierPlugin(ctx context.Context, plugin CarrierPlugin) error {
-	_, err := s.sys.Exec(ctx, sqlSaveCarrierPlugin, pgx.NamedArgs{
-		"name":        plugin.Name,
-		"url":         plugin.URL,
-		"secret":      plugin.Secret,
-		"description": plugin.Description,
+	details := map[string]string{}
+	if address, err := url.Parse(plugin.URL); err == nil {
+		details["host"] = address.Host
+	}
+
+	err := s.changingSystem(ctx, func(tx *Store) error {
+		_, err := tx.run(ctx, sqlSaveCarrierPlugin, pgx.NamedArgs{
+			"name":        plugin.Name,
+			"url":         plugin.URL,
+			"secret":      plugin.Secret,
+			"description": plugin.Description,
+		})
+		if err != nil {
+			return err
+		}
+		return tx.auditEverywhere(ctx, AuditEntry{Action: "carrier.registered", Target: plugin.Name, Details: details})
 	})
 	if err != nil {
-		return fmt.Errorf("register the plug-in %s: %w", plugin.Name, explain(err))
+		return fmt.Errorf("register the plug-in %s: %w", plugin.Name, err)
+	}
+	return nil
+}
+
+const sqlAuditedAccounts = `SELECT a.id FROM accounts a WHERE ` + isHere + ` ORDER BY a.id`
+
+// auditEverywhere writes an entry of every account, if the context says who makes the
+// change.
+func (s *Store) auditEverywhere(ctx context.Context, entry AuditEntry) error {
+	if auditorOf(ctx) == nil {
+		return nil
+	}
+	accounts, err := selectList(ctx, s.system(), pgx.RowTo[ship.AccountID], sqlAuditedAccounts)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		entry.Account = account
+		if err := s.AuditChange(ctx, entry); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -92,10 +126,16 @@ func (s *Store) RemoveCarrierPlugin(ctx context.Context, name string) error {
 		connections int
 		isRemoved   bool
 	)
-	err := s.sys.QueryRow(ctx, sqlRemoveCarrierPlugin, pgx.NamedArgs{"name": name}).Scan(&connections, &isRemoved)
+	err := s.changingSystem(ctx, func(tx *Store) error {
+		err := tx.system().QueryRow(ctx, sqlRemoveCarrierPlugin, pgx.NamedArgs{"name": name}).Scan(&connections, &isRemoved)
+		if err != nil || !isRemoved {
+			return explain(err)
+		}
+		return tx.auditEverywhere(ctx, AuditEntry{Action: "carrier.removed", Target: name})
+	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("remove the plug-in %s: %w", name, explain(err))
+		return fmt.Errorf("remove the plug-in %s: %w", name, err)
 	case isRemoved:
 		return nil
 	case connections > 0:

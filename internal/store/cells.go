@@ -125,6 +125,51 @@ func (s *Store) WatchShards(ctx context.Context, changed func()) error {
 	}
 }
 
+const sqlEnterShard = `SELECT enter_shard($1)`
+
+// EnterShardOf has a transaction of the system enter the shard of an account, as those
+// of tenants do: a command of an operator must not change what is left of an account in
+// a cell that gave it up.
+func (s *Store) EnterShardOf(ctx context.Context, account ship.AccountID) error {
+	if s.cell == "" || account == "" {
+		return nil
+	}
+	_, err := s.tx.Exec(ctx, sqlEnterShard, int(account.Raw().Shard()))
+	if err = explain(err); errors.Is(err, ErrMisdirected) {
+		if elsewhere := s.Elsewhere(ctx, account.Raw().Shard()); elsewhere != nil {
+			return fmt.Errorf("%w: %w", elsewhere, ErrMisdirected)
+		}
+	}
+	return err
+}
+
+const sqlShardPlace = `
+SELECT s.cell, s.epoch, coalesce(s.moving_to, ''), coalesce((SELECT c.url FROM cells c WHERE c.name = s.cell), '')
+FROM shards s WHERE s.shard = $1`
+
+// Elsewhere says in which cell a shard is, if not in this one; nil if it is here.
+func (s *Store) Elsewhere(ctx context.Context, shard ship.Shard) error {
+	if s.cell == "" {
+		return nil
+	}
+	var place ShardPlace
+	var address string
+	if err := s.sys.QueryRow(ctx, sqlShardPlace, int(shard)).Scan(&place.Cell, &place.Epoch, &place.MovingTo, &address); err != nil {
+		return explain(err)
+	}
+
+	switch {
+	case place.Cell != s.cell:
+		if address != "" {
+			address = " (" + address + ")"
+		}
+		return ship.Coded(ship.Conflict, "misdirected", "the account is in the cell %s%s, and this is %s: run the command with the database of %s", place.Cell, address, s.cell, place.Cell)
+	case place.MovingTo != "":
+		return ship.Coded(ship.Conflict, "misdirected", "the account is moving to the cell %s: run the command again in a moment, with the database of the cell that has it then", place.MovingTo)
+	}
+	return nil
+}
+
 // A NewCell is a cell to add. Database is the address of its database with the
 // login that owns the tables, which must be migrated.
 type NewCell struct {
@@ -141,7 +186,7 @@ const (
 INSERT INTO cells (name, url) VALUES (@name, @url)
 ON CONFLICT (name) DO UPDATE SET url = excluded.url`
 
-	sqlNameCell = `UPDATE instance SET cell = $1, signing_key = $2`
+	sqlNameCell = `UPDATE instance SET cell = $1, signing_key = $2, sealed_signing_key = $3`
 
 	// sqlPlaceShards copies the map of the directory. Only what differs is
 	// written, and nothing that a mover has written since the map was read. A shard
@@ -184,9 +229,9 @@ func AddCell(ctx context.Context, directory string, add NewCell) error {
 		return err
 	}
 
-	key, err := selectOne(ctx, main, pgx.RowTo[[]byte], sqlSigningKey)
-	if err != nil {
-		return fmt.Errorf("signing key: %w", err)
+	var key signingKey
+	if err := main.QueryRow(ctx, sqlSigningKey).Scan(&key.plain, &key.sealed); err != nil {
+		return fmt.Errorf("signing key: %w", explain(err))
 	}
 	if err := fenceCell(ctx, own, add.Name, key, places); err != nil {
 		return fmt.Errorf("fence the cell: %w", explain(err))
@@ -254,16 +299,19 @@ func requireNewCell(ctx context.Context, own *pgx.Conn, places *CellMap, name st
 	return nil
 }
 
+// A signingKey is stored as it is or encrypted with SECRET_KEY, which all cells share.
+type signingKey struct{ plain, sealed []byte }
+
 // fenceCell makes the database of the connection a cell. It locks every table for
 // a moment, so it waits for a short time only and tries again, like a migration.
-func fenceCell(ctx context.Context, conn *pgx.Conn, name string, key []byte, places *CellMap) error {
+func fenceCell(ctx context.Context, conn *pgx.Conn, name string, key signingKey, places *CellMap) error {
 	if _, err := conn.Exec(ctx, sqlLimitLockWait); err != nil {
 		return err
 	}
 
 	for start := time.Now(); ; {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, sqlNameCell, name, key); err != nil {
+			if _, err := tx.Exec(ctx, sqlNameCell, name, key.plain, key.sealed); err != nil {
 				return err
 			}
 			if err := placeShards(ctx, tx, places); err != nil {

@@ -208,3 +208,31 @@ DELETE FROM compat_objects c
 USING unnest(@first::text[], @second::text[]) AS v (id, same_id)
 WHERE c.account_id = @account AND c.livemode = @livemode AND c.id = v.id::uuid`
 )
+
+const sqlCompatTextsOf = `
+SELECT ` + compatColumns + ` FROM compat_objects
+WHERE account_id = @account AND livemode = @livemode AND id > @after
+ORDER BY id LIMIT @limit`
+
+// CompatObjectsMentioning returns the objects that mention one of the terms or the phone
+// number, at most limit of them.
+func (s *Store) CompatObjectsMentioning(ctx context.Context, t ship.Tenant, terms []string, phone string, limit int) ([]CompatObject, error) {
+	folded := foldTerms(terms)
+	var found []CompatObject
+	var after ship.RawID
+	for {
+		page, err := selectList(ctx, s.system(), scanCompatObject, sqlCompatTextsOf, tenantArgs(t, nil, pgx.NamedArgs{"after": after, "limit": textWindow}))
+		if err != nil {
+			return nil, fmt.Errorf("objects of a person: %w", err)
+		}
+		for _, object := range page {
+			after = object.ID
+			if mentionsPerson([][]byte{object.Body, []byte(object.Reference)}, folded, phone) && len(found) < limit {
+				found = append(found, object)
+			}
+		}
+		if len(page) < textWindow || len(found) == limit {
+			return found, nil
+		}
+	}
+}

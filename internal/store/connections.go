@@ -154,6 +154,11 @@ const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c W
 // what carriers push; ship.NotFound if there is none.
 func (s *Store) FindConnection(ctx context.Context, id ship.ConnectionID) (Connection, error) {
 	connection, err := selectOne(ctx, s.sys, scanConnection, sqlFindConnection, id)
+	if ship.KindOf(err) == ship.NotFound {
+		if elsewhere := s.Elsewhere(ctx, id.Raw().Shard()); elsewhere != nil {
+			return connection, elsewhere
+		}
+	}
 	return connection, explainMissing(err)
 }
 

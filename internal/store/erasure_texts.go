@@ -57,7 +57,7 @@ func (table textTable) erase(ctx context.Context, w *erasureWork) (finished bool
 	err = selectEach(ctx, w.tx.tx, []any{&key, &texts}, func() error {
 		rows++
 		w.cursor = slices.Clone(key)
-		if mentions(texts, terms) {
+		if mentionsPerson(texts, terms, w.subject.Person.Phone) {
 			first = append(first, key[0])
 			second = append(second, key[len(key)-1])
 		}
@@ -196,6 +196,22 @@ func mentions(texts [][]byte, terms []string) bool {
 		}
 	}
 	return false
+}
+
+// writtenPhone is what can be a phone number in a text, however it is divided.
+var writtenPhone = regexp.MustCompile(`\+?[0-9][0-9 ()./-]{5,}[0-9]`)
+
+// mentionsPerson is mentions, and also finds a phone number that is written otherwise.
+func mentionsPerson(texts [][]byte, terms []string, phone string) bool {
+	if mentions(texts, terms) {
+		return true
+	}
+	if phone == "" {
+		return false
+	}
+	return slices.ContainsFunc(texts, func(text []byte) bool {
+		return slices.ContainsFunc(writtenPhone.FindAll(text, -1), func(found []byte) bool { return ship.SamePhone(string(found), phone) })
+	})
 }
 
 var escapedRune = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)

@@ -207,6 +207,7 @@ var erasureSteps = []erasureStep{
 	{"batch_rows", eraseBatchRows},
 	{"return_requests", returnTexts.erase},
 	{"compat_objects", compatTexts.erase},
+	{"pickups", erasePickups},
 	{"events", eraseEvents},
 	{"carrier_exchanges", eraseExchanges},
 	{"webhook_attempts", webhookAttemptTexts.erase},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -107,6 +108,12 @@ func (m *Mover) Moves(ctx context.Context, all bool) ([]Move, error) {
 	return selectList(ctx, m.directory, pgx.RowToStructByPos[Move], sqlMoves, all)
 }
 
+// Why a move cannot begin yet.
+var (
+	ErrOldRows = errors.New("keeps its old rows")
+	ErrBusy    = errors.New("another mover is at work")
+)
+
 // Plan returns the open move of the shard to the cell, or a new one.
 func (m *Mover) Plan(ctx context.Context, shard ship.Shard, target string) (Move, error) {
 	open, err := selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlOpenMove, int(shard))
@@ -115,7 +122,8 @@ func (m *Mover) Plan(ctx context.Context, shard ship.Shard, target string) (Move
 	case err != nil:
 		return open, err
 	case open.State == MovePurging:
-		return open, ship.Errorf(ship.Conflict, "shard %d has moved from %s to %s, and %s still has its old rows: run \"waybill shard purge\" first", shard, open.Source, open.Target, open.Source)
+		return open, fmt.Errorf("shard %d has moved from %s to %s, and %s %w until %s: \"waybill shard purge --now\" deletes them at once",
+			shard, open.Source, open.Target, open.Source, ErrOldRows, open.PurgeAfter.Local().Format(time.DateTime))
 	case open.Target != target:
 		return open, ship.Errorf(ship.Conflict, "shard %d is moving to %s already", shard, open.Target)
 	default:
@@ -159,7 +167,8 @@ func (m *Mover) lock(ctx context.Context, move *Move) error {
 		return err
 	}
 	if !isFree {
-		return ship.Errorf(ship.Conflict, "another mover is at work on shard %d", move.Shard)
+		busy := ship.Errorf(ship.Conflict, "another mover is at work on shard %d", move.Shard)
+		return errors.Join(busy, ErrBusy)
 	}
 
 	present, err := selectOne(ctx, m.directory, pgx.RowToStructByPos[Move], sqlShardMove, move.ID)

@@ -22,6 +22,30 @@ type PersonalColumns struct {
 	Note    string
 }
 
+// Exported says what an export does with every table that has columns of the class
+// DataErased: in which member of the file its rows are, or after "not: " why they are
+// not in it.
+var Exported = map[string]string{
+	"shipments":            "shipments",
+	"labels":               "shipments",
+	"tracking_events":      "shipments",
+	"carrier_exchanges":    "shipments",
+	"return_requests":      "returnRequests",
+	"batch_rows":           "orderFileLines",
+	"compat_objects":       "compatObjects",
+	"pickups":              "pickups",
+	"documents":            "not: they are made from the order, which is exported",
+	"purchase_attempts":    "not: what carriers objected to an order that is exported",
+	"orphaned_labels":      "not: further labels of an order that is exported",
+	"bulk_action_rows":     "not: what carriers objected to an order that is exported",
+	"document_submissions": "not: what carriers objected to an order that is exported",
+	"events":               "not: they show their shipments, which are exported",
+	"pushes":               "not: what carriers sent is exported as tracking events",
+	"api_requests":         "not: paths and problems of requests, for thirty days",
+	"idempotency_keys":     "not: answers that repeat what is exported",
+	"webhook_attempts":     "not: answers of the account's own receivers",
+}
+
 // PersonalData classifies every column that can hold a text. A test compares it
 // with the schema, so a new column must be classified, and another plants a
 // canary in each column that is erased and looks for it afterwards.
@@ -80,7 +104,7 @@ var PersonalData = []PersonalColumns{
 	{"exports", []string{"subject_hash"}, DataHashed, "whose data was exported, for comparison"},
 	{"exports", []string{"encrypted_subject", "encrypted_file"}, DataEncrypted, "for seven days at most; an erasure deletes all files of the account"},
 
-	{"pickups", []string{"request", "booking", "error_message"}, DataAccount, "the account's own place and contact; what the carrier confirmed"},
+	{"pickups", []string{"request", "booking", "error_message"}, DataErased, "a place and its contact, which can be anybody's, and what the carrier confirmed; the area and the number stay"},
 	{"pickups", []string{"carrier", "place_hash", "state", "error_code"}, DataNone, "a hash of the place"},
 	{"document_submissions", []string{"error_message"}, DataErased, "carriers quote addresses"},
 	{"document_submissions", []string{"type", "carrier", "state", "receipt", "error_code"}, DataIdentifier, "types, states and numbers of carriers"},
@@ -117,7 +141,7 @@ var PersonalData = []PersonalColumns{
 	{"audit_chain", []string{"hash"}, DataNone, "hashes over entries"},
 	{"audit_anchors", []string{"hash"}, DataNone, "hashes over entries"},
 	{"audit_streams", []string{"name"}, DataNone, "names that the operator chose"},
-	{"instance", []string{"cell", "signing_key"}, DataNone, ""},
+	{"instance", []string{"cell", "signing_key", "sealed_signing_key"}, DataNone, ""},
 	{"partition_rules", []string{"parent", "period", "storage", "drop_group"}, DataNone, ""},
 	{"shipment_sweeps", []string{"relation"}, DataNone, "names of tables"},
 	{"shards", []string{"cell", "moving_to"}, DataNone, ""},

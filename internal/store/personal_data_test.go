@@ -55,3 +55,30 @@ func TestEveryColumnWithTextIsClassified(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryTableWithPeopleIsErasedAndExported: who adds a table must say what an export
+// does with it. That each of its columns is erased is shown with canaries, in
+// TestAnErasedPersonIsFoundNowhere.
+func TestEveryTableWithPeopleIsErasedAndExported(t *testing.T) {
+	t.Parallel()
+	hasPeople := map[string]bool{}
+	for _, group := range store.PersonalData {
+		if group.Class == store.DataErased {
+			hasPeople[group.Table] = true
+		}
+	}
+	if len(hasPeople) < 10 {
+		t.Fatalf("only %v have people", hasPeople)
+	}
+
+	for table := range hasPeople {
+		if store.Exported[table] == "" {
+			t.Errorf("%s can hold a person's text, and is in no list: say in Exported what an export does with it", table)
+		}
+	}
+	for table := range store.Exported {
+		if !hasPeople[table] {
+			t.Errorf("%s is exported, and an erasure leaves it", table)
+		}
+	}
+}

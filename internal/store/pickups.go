@@ -201,3 +201,117 @@ ORDER BY id`
 func (s *Store) OpenPickups(ctx context.Context, before time.Time) ([]OpenEffect[ship.PickupID], error) {
 	return openEffects[ship.PickupID](ctx, s, sqlOpenPickups, before)
 }
+
+// sqlPickupTexts reads pickups with the texts that can name a person: an account may
+// have parcels collected at anybody's place.
+const sqlPickupTexts = `
+SELECT ` + pickupColumns + `,
+  state IN ('pending', 'uncertain', 'cancelling') OR state = 'succeeded' AND day >= @today::date,
+  ARRAY[convert_to(request::text, 'UTF8'), convert_to(coalesce(booking::text, ''), 'UTF8'), convert_to(coalesce(error_message, ''), 'UTF8')]
+FROM pickups
+WHERE account_id = @account AND livemode = @livemode
+  AND id > coalesce((@after::text[])[1], '00000000-0000-0000-0000-000000000000')::uuid
+ORDER BY id LIMIT @limit`
+
+const sqlErasePickups = `
+UPDATE pickups p SET request = v.request::json, booking = CASE WHEN p.booking IS NULL THEN NULL ELSE v.booking::json END, error_message = NULL
+FROM unnest(@ids::uuid[], @requests::text[], @bookings::text[]) AS v (id, request, booking)
+WHERE p.account_id = @account AND p.livemode = @livemode AND p.id = v.id`
+
+// A pickupWithTexts is a pickup and the texts that can name a person.
+type pickupWithTexts struct {
+	Pickup
+	isOpen bool // the carrier may still be asked about it
+	texts  [][]byte
+}
+
+// pickupsWithTexts returns the next pickups of the tenant after an id.
+func pickupsWithTexts(ctx context.Context, db statements, t ship.Tenant, args pgx.NamedArgs) ([]pickupWithTexts, error) {
+	scanPickup := pickupScanner(t)
+	scan := func(r pgx.CollectableRow) (found pickupWithTexts, err error) {
+		found.Pickup, err = scanPickup(rowWithMore{r, []any{&found.isOpen, &found.texts}})
+		return found, err
+	}
+	return selectList(ctx, db, scan, sqlPickupTexts, args)
+}
+
+// rowWithMore is a row with further columns behind those that a scanner reads.
+type rowWithMore struct {
+	pgx.CollectableRow
+	more []any
+}
+
+func (r rowWithMore) Scan(targets ...any) error {
+	return r.CollectableRow.Scan(append(targets, r.more...)...)
+}
+
+// erasePickups takes people out of pickups that are over. Others need the address: they
+// are counted as open.
+func erasePickups(ctx context.Context, w *erasureWork) (finished bool, err error) {
+	page, err := pickupsWithTexts(ctx, w.tx.tx, w.Tenant, w.args(pgx.NamedArgs{
+		"after": w.cursor,
+		"limit": textWindow,
+		"today": w.now.UTC(),
+	}))
+	if err != nil {
+		return false, err
+	}
+
+	terms := w.terms()
+	changed := columns{}
+	for _, pickup := range page {
+		w.cursor = []string{uuidText(pickup.ID.Raw())}
+		if !mentionsPerson(pickup.texts, terms, w.subject.Person.Phone) {
+			continue
+		}
+		if pickup.isOpen {
+			w.Counts[CountOpen]++
+			continue
+		}
+
+		order, err := json.Marshal(pickup.Order.WithoutPersonalData())
+		if err != nil {
+			return false, fmt.Errorf("write the request of %s: %w", pickup.ID, err)
+		}
+		pickup.Booking.Details = "" // it is too late to cancel
+		booking, err := json.Marshal(pickup.Booking)
+		if err != nil {
+			return false, fmt.Errorf("write the booking of %s: %w", pickup.ID, err)
+		}
+		changed.add("ids", pickup.ID.Raw())
+		changed.add("requests", string(order))
+		changed.add("bookings", string(booking))
+	}
+
+	if len(changed) > 0 {
+		n, err := w.tx.run(ctx, sqlErasePickups, w.args(changed.args()))
+		if err != nil {
+			return false, err
+		}
+		w.count("pickups", n)
+	}
+	return len(page) < textWindow, nil
+}
+
+// PickupsMentioning returns the pickups that mention one of the terms or the phone
+// number, at most limit of them.
+func (s *Store) PickupsMentioning(ctx context.Context, t ship.Tenant, terms []string, phone string, limit int) ([]Pickup, error) {
+	folded := foldTerms(terms)
+	var found []Pickup
+	var after []string
+	for {
+		page, err := pickupsWithTexts(ctx, s.system(), t, tenantArgs(t, nil, pgx.NamedArgs{"after": after, "limit": textWindow, "today": time.Now().UTC()}))
+		if err != nil {
+			return nil, fmt.Errorf("pickups of a person: %w", err)
+		}
+		for _, pickup := range page {
+			after = []string{uuidText(pickup.ID.Raw())}
+			if mentionsPerson(pickup.texts, folded, phone) && len(found) < limit {
+				found = append(found, pickup.Pickup)
+			}
+		}
+		if len(page) < textWindow || len(found) == limit {
+			return found, nil
+		}
+	}
+}

@@ -32,6 +32,7 @@ var (
 	SealedErasures  = SealedTable{"subjects of erasures", sqlSealedErasures, sqlResealErasure, resealPage}
 	SealedExports   = SealedTable{"exports of personal data", sqlSealedExports, sqlResealExport, resealFilePage}
 	SealedPlugins   = SealedTable{"secrets of carrier plug-ins", sqlSealedPlugins, sqlResealPlugin, resealPage}
+	SealedSigning   = SealedTable{"the signing key", sqlSealedSigning, sqlResealSigning, resealPage}
 )
 
 // How many rows are read at once, and written in one transaction. A file of an
@@ -144,6 +145,16 @@ const sqlResealPlugin = `
 UPDATE carrier_plugins SET encrypted_secret = (@to::bytea[])[1]
 WHERE name = @key AND encrypted_secret = (@from::bytea[])[1]`
 
+const sqlSealedSigning = `
+SELECT NULL::uuid, false, NULL::uuid, '', ARRAY[sealed_signing_key], '1'
+FROM instance
+WHERE '1' > @after AND substring(sealed_signing_key FOR 5) <> @present
+LIMIT @limit`
+
+const sqlResealSigning = `
+UPDATE instance SET sealed_signing_key = (@to::bytea[])[1]
+WHERE sealed_signing_key = (@from::bytea[])[1]`
+
 // ResealRows gives each row with a secret that is not under the present key to
 // reseal, and stores the secrets that it returns; nil leaves a row as it is. The
 // present key is identified by the header of its secrets. A row that somebody else
@@ -210,7 +221,9 @@ FROM (
   UNION ALL
   SELECT @exports, unnest(ARRAY[encrypted_subject, encrypted_file]) FROM exports
   UNION ALL
-  SELECT @plugins, encrypted_secret FROM carrier_plugins) secrets
+  SELECT @plugins, encrypted_secret FROM carrier_plugins
+  UNION ALL
+  SELECT @signing, sealed_signing_key FROM instance) secrets
 WHERE secret IS NOT NULL
 GROUP BY 1, 2
 ORDER BY 1, 2`
@@ -236,5 +249,6 @@ func (s *Store) CountSecrets(ctx context.Context) ([]SecretCount, error) {
 		"erasures":    SealedErasures.Title,
 		"exports":     SealedExports.Title,
 		"plugins":     SealedPlugins.Title,
+		"signing":     SealedSigning.Title,
 	})
 }

@@ -286,10 +286,11 @@ WITH old_sessions AS (
 ), old_devices AS (
   DELETE FROM device_sign_ins WHERE expires_at < @now
 )
-DELETE FROM sign_in_throttles WHERE last_attempt_at < @quiet`
+DELETE FROM sign_in_throttles
+WHERE last_attempt_at < @quiet AND (kept_until IS NULL OR kept_until < @now)`
 
 // SweepSignIns deletes what is over: sessions, sign-ins of people and terminals that
-// were not completed, and throttles without an attempt since quiet.
+// were not completed, and throttles without an attempt since quiet that need not be kept.
 func (s *Store) SweepSignIns(ctx context.Context, now, idle, quiet time.Time) error {
 	_, err := s.run(ctx, sqlSweepSignIns, pgx.NamedArgs{"now": now, "idle": idle, "quiet": quiet})
 	return err

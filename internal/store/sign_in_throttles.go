@@ -1,31 +1,37 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // A Pace is how fast failures are slowed down: Free of them cost nothing, each
-// further one doubles the wait from a second to Most, and one is forgotten
-// every Fade.
+// further one doubles the wait from Least, by default a second, to Most, and one is
+// forgotten every Fade.
 type Pace struct {
-	Free int
-	Most time.Duration
-	Fade time.Duration
+	Free  int
+	Least time.Duration
+	Most  time.Duration
+	Fade  time.Duration
+	Keep  time.Duration // after the last failure, all are forgotten; zero for a day
 }
 
 // sqlTryThrottle counts one failure more, and sets how long the next attempt has
 // to wait. It changes nothing and returns no row while the subject is blocked.
 const sqlTryThrottle = `
-INSERT INTO sign_in_throttles AS t (subject_hash, failures, last_attempt_at, blocked_until)
-VALUES (@subject, 1, @now, @now)
-ON CONFLICT (subject_hash) DO UPDATE SET (failures, last_attempt_at, blocked_until) = (
+INSERT INTO sign_in_throttles AS t (subject_hash, failures, last_attempt_at, blocked_until, kept_until)
+VALUES (@subject, 1, @now, @now, @kept)
+ON CONFLICT (subject_hash) DO UPDATE SET (failures, last_attempt_at, blocked_until, kept_until) = (
   SELECT n, @now, @now + make_interval(secs => CASE
     WHEN n <= @free THEN 0
-    ELSE least(power(2, least(n - @free - 1, 30)), @most::float8) END)
+    ELSE least(@least::float8 * power(2, least(n - @free - 1, 30)), @most::float8) END), @kept::timestamptz
   FROM (
     SELECT greatest(t.failures - floor(extract(epoch FROM @now - t.last_attempt_at) / @fade::float8)::integer, 0) + 1 AS n
   ) AS counted)
@@ -39,11 +45,17 @@ const sqlBlockedUntil = `SELECT blocked_until FROM sign_in_throttles WHERE subje
 // failures there are with this one, or for how long the subject must wait: then
 // nothing is counted.
 func (s *Store) TryThrottle(ctx context.Context, subject [32]byte, p Pace, now time.Time) (failures int, wait time.Duration, err error) {
+	var kept time.Time
+	if p.Keep > 0 {
+		kept = now.Add(p.Keep)
+	}
 	args := pgx.NamedArgs{
 		"subject": subject[:],
 		"now":     now,
 		"free":    p.Free,
+		"least":   cmp.Or(p.Least, time.Second).Seconds(),
 		"most":    p.Most.Seconds(),
+		"kept":    nullTime(kept),
 		"fade":    p.Fade.Seconds(),
 	}
 	err = s.system().QueryRow(ctx, sqlTryThrottle, args).Scan(&failures)
@@ -59,6 +71,22 @@ func (s *Store) TryThrottle(ctx context.Context, subject [32]byte, p Pace, now t
 		return 0, 0, explain(err)
 	}
 	return 0, max(blockedUntil.Sub(now), time.Second), nil
+}
+
+// mailPace is how fast an account can send mail to addresses that its owners or
+// strangers have written.
+var mailPace = Pace{Free: 30, Most: time.Hour, Fade: 10 * time.Minute}
+
+// CountMail counts a message of the account to an address that nobody has proved. It
+// is ship.Limited if the account has sent too many.
+func (s *Store) CountMail(ctx context.Context, account ship.AccountID, now time.Time) error {
+	_, wait, err := s.TryThrottle(ctx, sha256.Sum256([]byte("mail\x00"+string(account))), mailPace, now)
+	if err != nil || wait == 0 {
+		return err
+	}
+	limited := ship.Coded(ship.Limited, "too_many_mails", "your account has sent too many messages: wait a while and try again")
+	limited.RetryAfter = wait
+	return limited
 }
 
 const sqlEaseThrottle = `UPDATE sign_in_throttles SET failures = greatest(failures - 1, 0) WHERE subject_hash = @subject`

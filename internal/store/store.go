@@ -31,7 +31,8 @@ type Store struct {
 
 	connections *budget.Shares // of app
 	quota       StorageQuota
-	stored      *[2]storageCount // live and test
+	openKey     func(sealed []byte) ([]byte, error) // decrypts the signing key; nil if it need not
+	stored      *[2]storageCount                    // live and test
 
 	crowd       *coalesce.Crowd
 	creations   *coalesce.Group[*insertion]
@@ -52,6 +53,10 @@ type Options struct {
 	Cell        string // that the database must be; empty accepts what it is
 	Name        string // of the program in the database's list of connections; empty is its own
 	Quota       StorageQuota
+
+	// OpenKey decrypts the signing key; nil if only a database with a plain one is
+	// expected.
+	OpenKey func(sealed []byte) ([]byte, error)
 }
 
 const (
@@ -68,6 +73,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		lastEntry: new(atomic.Int64),
 		words:     new(wordKey),
 		quota:     o.Quota,
+		openKey:   o.OpenKey,
 		stored:    new([2]storageCount),
 	}
 	if err := s.openPools(ctx, o); err != nil {

@@ -56,12 +56,12 @@ func (b *bench) askForReturn(a ship.Account) ship.ReturnRequest {
 
 	// The form itself is limited by address, and many tests need a request.
 	request, err := b.web.Returns.Ask(b.Context(), returns.Ask{
-		Parcel:     returns.Parcel{Shipment: sh, Scans: tracked.Scans},
-		PostalCode: people[0].Zip,
-		Reason:     "Wrong size",
-		Comment:    "<b>small</b>",
-		Email:      "ada@example.com",
-		Language:   "en",
+		Parcel:   returns.Parcel{Shipment: sh, Scans: tracked.Scans},
+		Proof:    people[0].Zip,
+		Reason:   "Wrong size",
+		Comment:  "<b>small</b>",
+		Email:    "ada@example.com",
+		Language: "en",
 	})
 	b.must(err)
 	return request
@@ -149,23 +149,72 @@ func TestARecipientReturnsAParcel(t *testing.T) {
 }
 
 // TestPostalCodesCannotBeGuessed: the pages of a shipment stop to answer after a few
-// wrong codes, wherever they come from.
+// wrong codes, wherever they come from and whichever copy of the program answers.
 func TestPostalCodesCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.allowReturns(b.owner)
-	sh := b.buy(b.owner, "1", people[0], 1)
-	b.advance(sh, ship.Delivered, "")
-	last := 0
-	for range 11 {
-		last = b.send("", b.trackPathOf(sh)+"/return", form("reason", "Wrong size", "email", "ada@example.com", "postalCode", "00000")).Code
+	shipment := b.buy(b.owner, "1", people[0], 1)
+	b.advance(shipment, ship.Delivered, "")
+	path := b.trackPathOf(shipment) + "/return"
+
+	guesses := 0
+	for range 10 {
+		answer := b.send("", path, form("reason", "Wrong size", "email", "ada@example.com", "postalCode", "00000"))
+		if answer.Code == http.StatusTooManyRequests {
+			break
+		}
+		guesses++
 	}
-	if last != http.StatusTooManyRequests {
-		t.Errorf("after 11 guesses: %d", last)
+	if guesses != 5 {
+		t.Errorf("%d guesses were compared, want 5", guesses)
 	}
-	right := sh.Order.Destination.Zip
-	if w := b.send("", b.trackPathOf(sh)+"/return", form("reason", "Wrong size", "email", "ada@example.com", "postalCode", right)); w.Code != http.StatusTooManyRequests {
-		t.Errorf("the right code after 11 guesses: %d", w.Code)
+
+	right := form("reason", "Wrong size", "email", "ada@example.com", "postalCode", shipment.Order.Destination.Zip)
+	if answer := b.send("", path, right); answer.Code != http.StatusTooManyRequests {
+		t.Errorf("the right code after the guesses: %d", answer.Code)
+	}
+}
+
+// TestALinkAloneReturnsNothing: where addresses have no postal code, the page asks
+// for something else that only the recipient knows.
+func TestALinkAloneReturnsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rule := ship.DefaultReturnRule()
+	rule.Enabled = true
+	rule.Approval = ship.ApprovalAutomatic
+	_, err := b.web.Returns.SaveRule(t.Context(), ship.Tenant{Account: b.owner.ID}, rule)
+	b.must(err)
+
+	recipient := people[0]
+	recipient.Zip = ""
+	recipient.State = ""
+	recipient.City = "Hong Kong"
+	recipient.Country = "HK"
+	recipient.Phone = "+852 2123 4567"
+	shipment := b.buy(b.owner, "1", recipient, 1)
+	b.advance(shipment, ship.Delivered, "")
+	path := b.trackPathOf(shipment) + "/return"
+
+	if page := b.send("", path, nil).Body.String(); !strings.Contains(page, "Last four digits") || strings.Contains(page, "4567") {
+		t.Errorf("the form does not ask for the phone number, or shows it: %s", page)
+	}
+	thief := form("reason", "Wrong size", "email", "thief@elsewhere.test")
+	if answer := b.send("", path, thief); answer.Code != http.StatusUnprocessableEntity || !strings.Contains(answer.Body.String(), "These are not the last four digits") {
+		t.Errorf("with the link alone: %d %s", answer.Code, answer.Body)
+	}
+	if answer := b.send("", path+"/label", form()); answer.Code == http.StatusSeeOther {
+		t.Error("the label without a proof")
+	}
+
+	own := form("reason", "Wrong size", "email", "ada@example.com", "phone", "4567")
+	if answer := b.send("", path, own); answer.Code != http.StatusSeeOther {
+		t.Fatalf("with the phone number: %d %s", answer.Code, answer.Body)
+	}
+	list, err := b.web.Returns.Requests(t.Context(), shipment.Tenant, "", ship.Page{Limit: 5})
+	if err != nil || len(list) != 1 {
+		t.Errorf("%d requests, %v; want that of the recipient", len(list), err)
 	}
 }
 

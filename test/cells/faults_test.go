@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/waybillhq/waybill/internal/cell"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
@@ -205,4 +206,30 @@ func (w *world) midMove(shard ship.Shard) (at time.Time) {
 	}
 	w.must(err)
 	return at
+}
+
+// TestADrainSaysWhatItWaitsForAndGoesOn moves a shard back while the cell that it left
+// keeps its old rows, and one that can move at once.
+func TestADrainSaysWhatItWaitsForAndGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	mover := w.mover(ignore)
+	mover.Keep = 2 * time.Second
+	_, err := mover.Move(ctx, 300, second)
+	w.must(err)
+
+	var said []string
+	finished := 0
+	transfers := []cell.Transfer{{Shard: 300, To: first}, {Shard: 301, To: second}}
+	err = mover.MoveAll(ctx, transfers, func(done int) { finished = done }, func(count int, reason error) {
+		said = append(said, fmt.Sprint(count, " after ", finished, ": ", reason))
+	})
+	w.must(err)
+	if len(said) != 1 || !strings.HasPrefix(said[0], "1 after 1: shard 300 has moved from eu-1 to eu-2, and eu-1 keeps its old rows until ") || !strings.Contains(said[0], "waybill shard purge --now") {
+		t.Errorf("it said %q", said)
+	}
+	if n := w.count(first, "SELECT count(*) FROM shards WHERE shard = 300 AND cell = 'eu-1' OR shard = 301 AND cell = 'eu-2'"); n != 2 || finished != 2 {
+		t.Errorf("%d shards are where they should be, and %d were reported", n, finished)
+	}
 }

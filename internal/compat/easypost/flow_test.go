@@ -22,6 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/compat"
 	"github.com/waybillhq/waybill/internal/handover"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -42,6 +43,9 @@ type bench struct {
 	shipping shipping.Config
 	tenant   ship.Tenant
 	key      string
+
+	mu    sync.Mutex
+	noted []string // actions in the audit log that change nothing
 }
 
 func newBench(t *testing.T) *bench {
@@ -90,6 +94,11 @@ func newBench(t *testing.T) *bench {
 			Formats: map[string]webhook.Format{FormatName: Format(follow.PagePath)},
 		}),
 		BaseURL: "https://ship.test", Log: log,
+		Note: func(_ member.Actor, entry member.Entry) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.noted = append(b.noted, entry.Action)
+		},
 	})
 
 	owner, err := accounts.Create(t.Context(), account.Settings{Name: new("Acme")})

@@ -113,13 +113,16 @@ func (s *server) guard(rt route) http.HandlerFunc {
 				s.Note(actor, member.Entry{Action: action, Target: string(shipment), Mode: modeOf(in.tenant)})
 			}
 		}
-		if rt.audited {
+		if rt.audit == changes {
 			ctx = member.Audited(ctx, actor, member.Entry{})
 		}
 		answered, err := rt.handler(ctx, in)
 		if err != nil {
 			s.fail(ex, w, err)
 			return
+		}
+		if rt.audit != "" && rt.audit != changes {
+			in.note(rt.audit, "")
 		}
 		write(w, answered)
 		if answered.after != nil && ex.Delivered(ctx) {

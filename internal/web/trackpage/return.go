@@ -12,13 +12,11 @@ import (
 	"github.com/waybillhq/waybill/internal/web/site"
 )
 
-// How often one address may send forms, and how often the postal code of a shipment
-// may be given: the code proves that somebody is the recipient.
+// How often one address may send forms. How often the proof of a shipment may be
+// wrong is counted in the database.
 const (
-	formEvery  = 10 * time.Second
-	formBurst  = 20
-	guessEvery = 10 * time.Minute
-	guessBurst = 10
+	formEvery = 10 * time.Second
+	formBurst = 20
 )
 
 // A returnOffer is what the page says about sending the parcel back.
@@ -81,22 +79,44 @@ func parcelToReturn(shipment parts.TrackedShipment) returns.Parcel {
 // in.
 type returnForm struct {
 	locale
-	Path       string // of the tracking page
-	Sender     string
-	Offer      returnOffer
-	Reasons    []parts.Choice
-	AsksCode   bool // for the postal code
-	PostalCode string
-	Reason     string
-	Items      string
-	Comment    string
-	Email      string
-	Wrong      map[string]string // texts by field
+	Path    string // of the tracking page
+	Sender  string
+	Offer   returnOffer
+	Reasons []parts.Choice
+	AsksFor returns.Proof
+	Proof   string // what was given for it
+	Reason  string
+	Items   string
+	Comment string
+	Email   string
+	Wrong   map[string]string // texts by field
 }
 
 // optional returns a label of a field that may be left empty.
 func (f returnForm) optional(name string) string {
 	return f.T(name) + " (" + f.T("return.optional") + ")"
+}
+
+// DownloadsLabel reports whether the page has the label. Where the only proof is an
+// e-mail address, the label is sent there instead.
+func (f returnForm) DownloadsLabel() bool {
+	return f.Offer.HasLabel && (f.AsksFor == returns.ProofPostalCode || f.AsksFor == returns.ProofPhone)
+}
+
+// emailLabel returns the label of the e-mail address.
+func (f returnForm) emailLabel() string {
+	if f.AsksFor == returns.ProofEmail {
+		return f.T("return.order_email")
+	}
+	return f.T("return.email")
+}
+
+// proofField returns the name of the field of a proof.
+func proofField(proof returns.Proof) string {
+	if proof == returns.ProofPhone {
+		return "phone"
+	}
+	return "postalCode"
 }
 
 // returnVisit reads what a page about a return needs.
@@ -116,12 +136,12 @@ func (p trackPages) returnVisit(v *site.Visit) (form returnForm, parcel returns.
 	}
 	language := localeOf(v.Request)
 	form = returnForm{
-		locale:   language,
-		Path:     "/track/" + v.Request.PathValue("token"),
-		Sender:   sender.Name,
-		Offer:    returnOfferOf(language, found),
-		Reasons:  []parts.Choice{{Title: language.T("return.choose")}},
-		AsksCode: parcel.Shipment.Order.Destination.Zip != "",
+		locale:  language,
+		Path:    "/track/" + v.Request.PathValue("token"),
+		Sender:  sender.Name,
+		Offer:   returnOfferOf(language, found),
+		Reasons: []parts.Choice{{Title: language.T("return.choose")}},
+		AsksFor: returns.ProofOf(parcel.Shipment),
 	}
 	for _, reason := range found.Rule.Reasons {
 		form.Reasons = append(form.Reasons, parts.Choice{Value: reason, Title: reason})
@@ -142,25 +162,25 @@ func (p trackPages) showReturn(v *site.Visit) error {
 func (p trackPages) askForReturn(v *site.Visit) error {
 	form, parcel, _, err := p.returnVisit(v)
 	if err == nil {
-		err = p.admitForm(v, form, parcel)
+		err = p.admitForm(v)
 	}
 	if err != nil {
 		return noParcelFor(v, err)
 	}
 
-	form.PostalCode = v.Form("postalCode")
+	form.Proof = v.Form(proofField(form.AsksFor))
 	form.Reason = v.Form("reason")
 	form.Items = v.Form("items")
 	form.Comment = v.Form("comment")
 	form.Email = v.Form("email")
 	_, err = v.Returns.Ask(v.Context(), returns.Ask{
-		Parcel:     parcel,
-		PostalCode: form.PostalCode,
-		Reason:     form.Reason,
-		Items:      form.Items,
-		Comment:    form.Comment,
-		Email:      form.Email,
-		Language:   form.Code,
+		Parcel:   parcel,
+		Proof:    form.Proof,
+		Reason:   form.Reason,
+		Items:    form.Items,
+		Comment:  form.Comment,
+		Email:    form.Email,
+		Language: form.Code,
 	})
 	return p.answerForm(v, form, err, form.Path+"/return?lang="+form.Code)
 }
@@ -170,32 +190,26 @@ func (p trackPages) askForReturn(v *site.Visit) error {
 func (p trackPages) returnLabel(v *site.Visit) error {
 	form, parcel, found, err := p.returnVisit(v)
 	if err == nil {
-		err = p.admitForm(v, form, parcel)
+		err = p.admitForm(v)
 	}
-	if err == nil && found.Request == nil {
-		err = ship.Errorf(ship.NotFound, "there is no request")
+	if err == nil && (found.Request == nil || !form.DownloadsLabel()) {
+		err = ship.Errorf(ship.NotFound, "there is no label to download")
 	}
 	if err != nil {
 		return noParcelFor(v, err)
 	}
 
-	form.PostalCode = v.Form("postalCode")
-	if err := returns.Prove(parcel.Shipment, form.PostalCode); err != nil {
+	form.Proof = v.Form(proofField(form.AsksFor))
+	if err := v.Returns.Prove(v.Context(), parcel.Shipment, form.Proof); err != nil {
 		return p.answerForm(v, form, err, "")
 	}
 	link, err := v.Returns.Label(v.Context(), *found.Request)
 	return p.answerForm(v, form, err, link)
 }
 
-// admitForm counts a form of the client's address, and the postal code in it. The code
-// is counted before it is compared: if only wrong ones were, whoever guesses would go
-// on until one is right.
-func (p trackPages) admitForm(v *site.Visit, form returnForm, parcel returns.Parcel) error {
-	err := p.forms.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies))
-	if err != nil || !form.AsksCode {
-		return err
-	}
-	return p.guesses.Admit(v.Writer.Header(), string(parcel.Shipment.ID))
+// admitForm counts a form of the client's address.
+func (p trackPages) admitForm(v *site.Visit) error {
+	return p.forms.Admit(v.Writer.Header(), httpkit.ClientNetwork(v.Request, v.TrustedProxies))
 }
 
 // answerForm goes on to the next page, or shows the form again with what is wrong.
@@ -217,6 +231,9 @@ func (p trackPages) answerForm(v *site.Visit, form returnForm, err error, next s
 	form.Wrong = map[string]string{}
 	for _, field := range coded.Fields {
 		form.Wrong[field.Pointer] = form.T(wrongTexts[field.Pointer])
+		if field.Pointer == "/email" && field.Code == "invalid_value" {
+			form.Wrong[field.Pointer] = form.T("return.other_email")
+		}
 	}
 	return v.Show(http.StatusUnprocessableEntity, returnPage(form))
 }
@@ -224,6 +241,7 @@ func (p trackPages) answerForm(v *site.Visit, form returnForm, err error, next s
 // wrongTexts are the texts about fields that are invalid.
 var wrongTexts = map[string]string{
 	"/postalCode": "return.wrong_code",
+	"/phone":      "return.wrong_phone",
 	"/reason":     "return.choose",
 	"/items":      "return.wrong_text",
 	"/comment":    "return.wrong_text",

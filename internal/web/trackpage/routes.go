@@ -13,7 +13,6 @@ func Routes() []site.Route {
 	pages := trackPages{
 		limiter: httpkit.NewLimiter(trackRate, trackBurst),
 		forms:   httpkit.NewSlowLimiter(formEvery, formBurst),
-		guesses: httpkit.NewSlowLimiter(guessEvery, guessBurst),
 	}
 	missing := func(v *site.Visit) error { return NoParcel(v, http.StatusNotFound, "missing") }
 

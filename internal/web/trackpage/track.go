@@ -28,12 +28,11 @@ const (
 	trackBurst = 100
 )
 
-// trackPages are the public pages; one limiter counts for all of them, and two
-// further ones for forms.
+// trackPages are the public pages; one limiter counts for all of them, and a
+// further one for forms.
 type trackPages struct {
 	limiter *httpkit.Limiter // by client address
 	forms   *httpkit.Limiter // likewise
-	guesses *httpkit.Limiter // of a postal code, by shipment
 }
 
 // trackView is the public page of one parcel. It holds nothing that the page
