@@ -227,7 +227,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	buying, err := newShipping(cfg, box, reg, shipping.Config{
+	buying, err := newShipping(ctx, cfg, box, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
 		Labels:         renderer,

@@ -127,7 +127,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		list = append(list, databaseFindings(inspection)...)
 		// The keys are read as a role of the schema, so both must be there.
 		if inspection.Migrated() && len(inspection.MissingRoles) == 0 {
-			list = append(list, retentionFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
+			list = append(list, retentionFinding(ctx, cfg), spoolFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
 		}
 	}
 	return append(list, archiveFinding(cfg.ArchiveDir), fontFinding(cfg.FontDir))
@@ -153,6 +153,31 @@ func archiveFinding(dir string) finding {
 		return fail(subject, err.Error(), "restore the file from a backup of the archive")
 	}
 	return ok(subject, fmt.Sprintf("%d files in %s", len(files), dir))
+}
+
+// spoolFinding judges the directory that holds what was bought until the database
+// has it.
+func spoolFinding(ctx context.Context, cfg config.Config) finding {
+	const subject = "spool"
+	state, err := app.InspectSpool(ctx, cfg)
+	switch {
+	case err != nil:
+		return warn(subject, "cannot be looked at: "+err.Error(), "run the command as root or as the user of the service, with its settings (--env-file)")
+
+	case !cfg.SpoolRequired:
+		return warn(subject, "is not required: a crash or a restore of the database can lose what was bought", "unset SPOOL_REQUIRED if this host has a disk")
+
+	case state.Failure != nil:
+		return fail(subject, "has no room, and live purchases are refused: "+state.Failure.Error(), "free the disk of SPOOL_DIR, or set it to a directory on another one")
+
+	case state.Volatile != "":
+		return warn(subject, fmt.Sprintf("%s is on %s: what is there is lost with the container or the machine", state.Dir, state.Volatile),
+			"set SPOOL_DIR to a volume or a directory that survives restarts")
+
+	case !state.IsUsed:
+		return ok(subject, state.Dir+" is not used on this machine yet")
+	}
+	return ok(subject, state.Dir+" has room")
 }
 
 // retentionFinding judges whether shipments are kept for longer than the settings
@@ -209,7 +234,7 @@ func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
 	const subject = "old keys"
 	uses, err := app.InspectSecretKeys(ctx, cfg)
 	if err != nil {
-		return warn(subject, "stored secrets cannot be counted: "+err.Error(), "run the command as the user of the service, who can read SPOOL_DIR")
+		return warn(subject, "stored secrets cannot be counted: "+err.Error(), "do not remove an old key before they can be counted")
 	}
 
 	var total, old, unreadable int
@@ -235,7 +260,7 @@ func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
 		return warn(subject, fmt.Sprintf("%d of %d stored secrets are encrypted with an old key (%s)", old, total, strings.Join(kinds, ", ")),
 			`keep the old key and run "waybill secret-key rotate"`)
 	case len(cfg.SecretKeys) > 1:
-		return warn(subject, fmt.Sprintf("all %d stored secrets in the database and in SPOOL_DIR on this machine are encrypted with the current key", total),
+		return warn(subject, fmt.Sprintf("all %d stored secrets in the database and in the spool of this machine are encrypted with the current key", total),
 			`remove the old key (waybill secret-key prune) once every copy of the service runs with the current key first and every other machine with a SPOOL_DIR says the same`)
 	}
 	return ok(subject, fmt.Sprintf("all %d stored secrets are encrypted with the current key", total))
