@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -302,7 +303,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		loginFinding(inspection.Login),
 		listFinding("row security", "is forced on every tenant table", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
 		listFinding("partitions", "exist for the coming days", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it creates them every hour`),
-		horizonFinding(inspection.Vitals.HorizonAge),
+		horizonFinding(inspection.Vitals),
 		purchaseFinding(inspection.Vitals),
 		jobsFinding(inspection.Vitals),
 		endpointFinding(inspection.Vitals),
@@ -405,16 +406,39 @@ func clockFinding(ahead time.Duration) finding {
 	return ok("clock", says)
 }
 
-func horizonFinding(age time.Duration) finding {
-	says := fmt.Sprintf("the oldest open write transaction is %s old", age.Round(time.Millisecond))
-	const advice = "readers of /v1/events wait for it: find it with SELECT pid, xact_start, query FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, and end it"
-	switch {
-	case age > 5*time.Minute:
-		return fail("event log", says, advice)
-	case age > 10*time.Second:
-		return warn("event log", says, advice)
+// horizonFinding judges whether a transaction keeps readers of the log from new
+// events, and names it.
+func horizonFinding(vitals store.Vitals) finding {
+	const subject = "event log"
+	age := vitals.HorizonAge
+	if age <= 10*time.Second {
+		return ok(subject, fmt.Sprintf("its horizon has stood still for %s", age.Round(time.Millisecond)))
 	}
-	return ok("event log", says)
+
+	says := fmt.Sprintf("its horizon has stood still for %s: webhooks and readers of /v1/events do not get newer events", age.Round(time.Second))
+	advice := "a transaction stays open in some database of the server, and has ended just now or cannot be named"
+	if len(vitals.HorizonHolders) > 0 {
+		advice = describeHolder(vitals.HorizonHolders[0])
+	}
+	if age > 5*time.Minute {
+		return fail(subject, says, advice)
+	}
+	return warn(subject, says, advice)
+}
+
+// describeHolder says what holds up the log, and how it is ended.
+func describeHolder(holder store.HorizonHolder) string {
+	if holder.Prepared != "" {
+		return fmt.Sprintf("the prepared transaction %q of %s in the database %s holds it up since %s: end it there with COMMIT PREPARED or ROLLBACK PREPARED",
+			holder.Prepared, holder.Login, holder.Database, holder.Since.UTC().Format(time.RFC3339))
+	}
+
+	since := "since a time that cannot be seen (GRANT pg_read_all_stats to the owner of the tables, as deploy/init-database.sh does)"
+	if !holder.Since.IsZero() {
+		since = "since " + holder.Since.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("the session %d of %s in the database %s (%s) holds it up %s: end its transaction, or SELECT pg_terminate_backend(%d)",
+		holder.PID, holder.Login, holder.Database, cmp.Or(holder.Application, "unnamed"), since, holder.PID)
 }
 
 func purchaseFinding(vitals store.Vitals) finding {

@@ -39,6 +39,7 @@ type Store struct {
 	settlements *coalesce.Group[*settling]
 	lookups     *coalesce.Group[*lookup]
 
+	horizon   *horizonWatch
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
 	cell      string        // that the database is, among others; empty if it is the only one
@@ -65,6 +66,7 @@ const (
 // Open connects to a migrated database.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
+		horizon:   new(horizonWatch),
 		lastEntry: new(atomic.Int64),
 		words:     new(wordKey),
 		quota:     o.Quota,
