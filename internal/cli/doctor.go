@@ -117,7 +117,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		}
 		return list
 	}
-	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg)}
+	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg), transportFinding(cfg)}
 
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -265,6 +265,21 @@ func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
 			`remove the old key (waybill secret-key prune) once every copy of the service runs with the current key first and every other machine with a SPOOL_DIR says the same`)
 	}
 	return ok(subject, fmt.Sprintf("all %d stored secrets are encrypted with the current key", total))
+}
+
+// transportFinding judges whether others on the network can read what goes to the
+// database.
+func transportFinding(cfg config.Config) finding {
+	const subject = "database tls"
+	hosts, err := app.UnverifiedServers(cfg)
+	switch {
+	case err != nil:
+		return fail(subject, err.Error(), "correct DATABASE_URL: "+cfg.RedactedDatabaseURL())
+	case len(hosts) > 0:
+		return warn(subject, "connections to "+strings.Join(hosts, ", ")+" are not verified: others on the network could read passwords and addresses",
+			"add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL")
+	}
+	return ok(subject, "is verified, or not needed on this machine")
 }
 
 func baseURLFinding(cfg config.Config) finding {
