@@ -1,6 +1,7 @@
 #!/bin/sh
-# Settings and /var/lib/waybill are kept: the first hold the key that carrier
-# credentials are encrypted with, the second what was bought and not yet stored.
+# A removal keeps the settings, which hold the key that carrier credentials are
+# encrypted with, and /var/lib/waybill with what was bought and not yet stored. "apt
+# purge" deletes the settings, as of every package: keep a copy of the key.
 set -e
 
 if [ -d /run/systemd/system ]; then

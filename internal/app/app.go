@@ -474,6 +474,10 @@ func (a *App) operatorHandler() http.Handler {
 			return
 		}
 		w.Write([]byte("ready\n"))
+		if a.services.shipping.SpoolFailure() != nil {
+			// Everything but live purchases works, so requests are still sent here.
+			w.Write([]byte("spool: failed\n"))
+		}
 	})
 
 	if a.cfg.Profiling {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ import (
 func settings(t *testing.T, url string, changes ...string) config.Config {
 	t.Helper()
 	values := map[string]string{
-		"DATABASE_URL": url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "DATABASE_CONNECTIONS": "4",
+		"DATABASE_URL": url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "DATABASE_CONNECTIONS": "4", "SPOOL_DIR": filepath.Join(t.TempDir(), "spool"),
 	}
 	for i := 0; i < len(changes); i += 2 {
 		values[changes[i]] = changes[i+1]

@@ -40,7 +40,7 @@ func metricsHandler(reg *prometheus.Registry) http.Handler {
 // The metrics that are read from the database at each scrape.
 var (
 	databaseUp = prometheus.NewDesc("waybill_database_up", "Whether the database is reachable.", nil, nil)
-	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "Age of the oldest open write transaction, which delays readers of the event log.", nil, nil)
+	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "How long the horizon of the event log has stood still while newer transactions exist: readers do not get events behind it.", nil, nil)
 	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids waiting for an outcome or for manual review (needs_review).", []string{"state"}, nil)
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void waiting for an outcome.", nil, nil)
 	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Orphaned labels, sold but not used: waiting to be voided (pending), or declined by the carrier (void_declined).", []string{"state"}, nil)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -32,9 +30,9 @@ func newRenderer(cfg config.Config, heavy *budget.Budget) (*label.Renderer, erro
 
 // newShipping adds to c what purchases need: the disk that holds what was
 // bought, waits and metrics.
-func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
-	var err error
-	if c.Spool, c.RecoveryLog, err = openSpool(cfg, box); err != nil {
+func newShipping(ctx context.Context, cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
+	err := addSpool(ctx, cfg, box, &c)
+	if err != nil {
 		return nil, err
 	}
 
@@ -47,12 +45,18 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	if c.Controlled, err = newControlCounter(reg); err != nil {
 		return nil, err
 	}
-	if err := reg.Register(spoolFiles(c.Spool)); err != nil {
-		return nil, fmt.Errorf("purchase metrics: %w", err)
-	}
 
 	c.Waits = purchaseWaits(cfg)
-	return shipping.New(c), nil
+	service := shipping.New(c)
+	if c.Spool == nil {
+		return service, nil
+	}
+	for _, collector := range spoolStats(c.Spool, service.SpoolFailure) {
+		if err := reg.Register(collector); err != nil {
+			return nil, fmt.Errorf("purchase metrics: %w", err)
+		}
+	}
+	return service, nil
 }
 
 func purchaseWaits(cfg config.Config) shipping.Waits {
@@ -68,49 +72,6 @@ func purchaseWaits(cfg config.Config) shipping.Waits {
 	waits.Approval = cfg.ApprovalWait
 	waits.SandboxAge = cfg.SandboxStep
 	return waits
-}
-
-// openSpool opens the directory that holds what was bought until it is
-// recorded, and in it the log of what carriers were asked for lately.
-func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog, error) {
-	dir, err := spoolDir(cfg)
-	if err != nil {
-		return nil, nil, fmt.Errorf("set SPOOL_DIR: %w", err)
-	}
-
-	spool, err := seal.OpenSpool(dir, box)
-	if err != nil {
-		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
-	}
-	recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(dir, "recovery-log"), box, shipping.RecoveryLogRetention)
-	if err != nil {
-		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
-	}
-	return spool, recoveryLog, nil
-}
-
-// spoolDir returns the directory of the spool.
-func spoolDir(cfg config.Config) (string, error) {
-	if cfg.SpoolDir != "" {
-		return cfg.SpoolDir, nil
-	}
-	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "waybill", "spool"), err
-}
-
-// spoolFiles reports how many purchases are on this machine's disk, -1 if it
-// cannot be read.
-func spoolFiles(spool *seal.Spool) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "waybill_spool_files",
-		Help: "Purchases in the local spool that may not be in the database yet.",
-	}, func() float64 {
-		names, err := spool.Names()
-		if err != nil {
-			return -1
-		}
-		return float64(len(names))
-	})
 }
 
 // newStepCounter returns the function that counts the steps of purchases.

@@ -3,14 +3,9 @@ package app
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -80,20 +75,19 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 	if err != nil {
 		return SecretRotation{}, err
 	}
-	spool, recoveryLog, err := openSpool(cfg, diskBox)
+	places, err := spoolPlaces(ctx, cfg, st)
 	if err != nil {
 		return SecretRotation{}, err
 	}
-	if err := ownsSpool(cfg); err != nil {
-		return SecretRotation{}, err
+	for _, place := range places {
+		if err := mayWriteTo(place.dir); err != nil {
+			return SecretRotation{}, err
+		}
 	}
 
 	var rotation SecretRotation
 	all := options.All
-	kinds := []struct {
-		title  string
-		reseal func(report func(error)) error
-	}{
+	kinds := []resealedKind{
 		{store.WrappedCredentials, func(report func(error)) error {
 			// What the first pass wrapped again is not wrapped another time.
 			again := all
@@ -112,11 +106,13 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 			}
 			return sealSigningKey(ctx, cfg, st, report)
 		}},
-		{spoolTitle, func(report func(error)) error { return spool.Reseal(ctx, report) }},
-		{recoveryLogTitle, func(report func(error)) (err error) {
-			rotation.InUse, rotation.InUseUntil, err = recoveryLog.Reseal(ctx, time.Now(), report)
-			return err
-		}},
+	}
+	for _, place := range places {
+		files, err := resealFiles(ctx, place, diskBox, &rotation)
+		if err != nil {
+			return rotation, err
+		}
+		kinds = append(kinds, files...)
 	}
 
 	rotation.Kinds = make([]RotatedKind, len(kinds))
@@ -149,21 +145,47 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 	return rotation, nil
 }
 
-// ownsSpool is an error if SPOOL_DIR belongs to another user, who could not read
-// what this one writes there.
-func ownsSpool(cfg config.Config) error {
-	dir, err := spoolDir(cfg)
+// resealedKind is how the secrets of one kind are re-encrypted.
+type resealedKind struct {
+	title  string
+	reseal func(report func(error)) error
+}
+
+// resealFiles returns how the files of a directory are re-encrypted, and adds those
+// that may still be written to.
+func resealFiles(ctx context.Context, place spoolPlace, box *seal.Box, rotation *SecretRotation) ([]resealedKind, error) {
+	spool, recoveryLog, err := openSpool(place.dir, box)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
+
+	// What no key opens in a directory that others use too is not the
+	// installation's.
+	ofInstallation := func(report func(error)) func(error) {
+		return func(err error) {
+			if err == nil || place.isOwn {
+				report(err)
+			}
+		}
 	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user: run the command as the user of the service", dir)
-	}
-	return nil
+
+	inUse := 0
+	return []resealedKind{
+		{spoolTitle + " (" + place.dir + ")", func(report func(error)) error {
+			return spool.Reseal(ctx, ofInstallation(report))
+		}},
+		{recoveryLogTitle + " (" + place.dir + ")", func(report func(error)) error {
+			left, until, err := recoveryLog.Reseal(ctx, time.Now(), ofInstallation(report))
+
+			// Each pass counts anew.
+			rotation.InUse += left - inUse
+			inUse = left
+			if until.After(rotation.InUseUntil) {
+				rotation.InUseUntil = until
+			}
+			return err
+		}},
+	}, nil
 }
 
 const (
@@ -216,7 +238,7 @@ func InspectSecretKeys(ctx context.Context, cfg config.Config) ([]SecretKeyUse, 
 	if err != nil {
 		return nil, err
 	}
-	files, err := countFiles(cfg, box)
+	files, err := countFiles(ctx, cfg, st, box)
 	if err != nil {
 		return nil, err
 	}
@@ -247,36 +269,41 @@ func InspectSecretKeys(ctx context.Context, cfg config.Config) ([]SecretKeyUse, 
 	return uses, nil
 }
 
-// countFiles counts the secrets in SPOOL_DIR on this machine, if it is there.
-func countFiles(cfg config.Config, box *seal.Box) ([]store.SecretCount, error) {
-	dir, err := spoolDir(cfg)
-	if err != nil {
-		return nil, nil // it has never been used
-	}
-	if _, err := os.Stat(filepath.Join(dir, "recovery-log")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	spool, recoveryLog, err := openSpool(cfg, box)
+// countFiles counts the secrets in the spool and the recovery log on this machine,
+// wherever they may be.
+func countFiles(ctx context.Context, cfg config.Config, st *store.Store, box *seal.Box) ([]store.SecretCount, error) {
+	places, err := spoolPlaces(ctx, cfg, st)
 	if err != nil {
 		return nil, err
 	}
 
 	var counts []store.SecretCount
-	count := func(title string) func([]byte) {
-		return func(header []byte) {
-			i := slices.IndexFunc(counts, func(c store.SecretCount) bool {
-				return c.Title == title && bytes.Equal(c.Header, header)
-			})
-			if i < 0 {
-				counts = append(counts, store.SecretCount{Title: title, Header: header})
-				i = len(counts) - 1
+	for _, place := range places {
+		spool, recoveryLog, err := openSpool(place.dir, box)
+		if err != nil {
+			return nil, err
+		}
+		count := func(title string) func([]byte) {
+			return func(header []byte) {
+				if !place.isOwn && !box.Holds(header) {
+					return // another installation's
+				}
+				i := slices.IndexFunc(counts, func(c store.SecretCount) bool {
+					return c.Title == title && bytes.Equal(c.Header, header)
+				})
+				if i < 0 {
+					counts = append(counts, store.SecretCount{Title: title, Header: header})
+					i = len(counts) - 1
+				}
+				counts[i].Count++
 			}
-			counts[i].Count++
+		}
+		if err := spool.Headers(count(spoolTitle + " (" + place.dir + ")")); err != nil {
+			return nil, err
+		}
+		if err := recoveryLog.Headers(count(recoveryLogTitle + " (" + place.dir + ")")); err != nil {
+			return nil, err
 		}
 	}
-	if err := spool.Headers(count(spoolTitle)); err != nil {
-		return nil, err
-	}
-	err = recoveryLog.Headers(count(recoveryLogTitle))
-	return counts, err
+	return counts, nil
 }

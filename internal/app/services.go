@@ -232,7 +232,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	buying, err := newShipping(cfg, diskBox, reg, shipping.Config{
+	buying, err := newShipping(ctx, cfg, diskBox, reg, shipping.Config{
 		Store:          st,
 		Accounts:       sellers,
 		Labels:         renderer,
@@ -535,9 +535,17 @@ func OpenAccounts(ctx context.Context, cfg config.Config) (*account.Service, fun
 // NewLogger returns a logger with the level and format of the settings. No line
 // contains a name, an address or a key: ids, routes and codes alone.
 func NewLogger(cfg config.Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: nameError}
 	if cfg.LogFormat == "text" {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// nameError has errors under one name, also in the lines of the job queue's library.
+func nameError(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == "err" {
+		a.Key = "error"
+	}
+	return a
 }

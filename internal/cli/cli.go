@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -46,6 +48,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 type cli struct {
 	Streams
 	databaseURL string // flag; wins over the environment
+	envFile     string // flag
 	listen      string // flag, of the commands that serve
 	cell        string // flag of serve
 	secretKey   string // of "waybill dev", which keeps one
@@ -60,16 +63,20 @@ func newRoot(s Streams) *cobra.Command {
 			"Start with \"waybill dev\": it only needs Postgres on this machine and prints a test key.\n" +
 			"On a machine that uses a service elsewhere, start with \"waybill login --url https://...\".\n" +
 			"Settings come from the environment; \"waybill settings\" lists them.",
-		Version:          versionText(),
-		SilenceUsage:     true,
-		SilenceErrors:    true,
-		Args:             requireSubcommand,
-		PersistentPreRun: audited,
-		RunE:             showHelp,
+		Version:       versionText(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          requireSubcommand,
+		RunE:          showHelp,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			audited(cmd, args)
+			return c.readEnvFile()
+		},
 	}
 
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "URL of the database (default: DATABASE_URL)")
+	root.PersistentFlags().StringVar(&c.envFile, "env-file", "", "file with settings, as systemd reads it, such as /etc/waybill/env of a packaged installation; wins over the environment")
 
 	root.AddGroup(
 		&cobra.Group{ID: useGroup, Title: "Use the service (through its API, with a key):"},
@@ -127,11 +134,26 @@ func (c *cli) lookup(name string) (string, bool) {
 	return c.Env(name)
 }
 
+// packagedEnv is the file that the packaged service has its settings from.
+const packagedEnv = "/etc/waybill/env"
+
+// settingsHint returns where the settings of a packaged installation are, if the
+// command has found none.
+func (c *cli) settingsHint() string {
+	if address, _ := c.lookup("DATABASE_URL"); address != "" || c.envFile != "" {
+		return ""
+	}
+	if _, err := os.Lstat(packagedEnv); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "\nthe settings of the packaged service are in " + packagedEnv + ": run the command as root with --env-file " + packagedEnv
+}
+
 // settings reads the settings of the flags and the environment.
 func (c *cli) settings() (config.Config, error) {
 	cfg, err := config.Load(c.lookup)
 	if err != nil {
-		return cfg, fmt.Errorf("invalid settings:\n%w", err)
+		return cfg, fmt.Errorf("invalid settings:\n%w%s", err, c.settingsHint())
 	}
 	return cfg, nil
 }
@@ -141,7 +163,7 @@ func (c *cli) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service",
-		Long: "Run the service until it receives SIGTERM or SIGINT. It then accepts no new requests\n" +
+		Long: "Run the service until it receives SIGTERM, SIGINT or SIGHUP. It then accepts no new requests\n" +
 			"or jobs and finishes the running ones. The database must be migrated.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -162,9 +184,11 @@ func (c *cli) serveCommand() *cobra.Command {
 			}
 
 			// Whoever has the link can claim the installation, so it is
-			// printed to the terminal and never logged.
-			if link := running.SetupURL(cmd.Context()); link != "" {
-				fmt.Fprintf(c.Err, "the dashboard has no owner yet: open %s to create the owner account (the link works once)\n", link)
+			// printed to a terminal alone. Elsewhere this is a log.
+			if isTerminal(c.Err) {
+				if link := running.SetupURL(cmd.Context()); link != "" {
+					fmt.Fprintf(c.Err, "the dashboard has no owner yet: open %s to create the owner account (the link works once)\n", link)
+				}
 			}
 			return running.Run(cmd.Context())
 		},

@@ -52,7 +52,7 @@ func (s shell) must(t *testing.T, args ...string) string {
 
 func newShell(t *testing.T) shell {
 	t.Helper()
-	return shell{"DATABASE_URL": storetest.URL(t), "LOG_LEVEL": "ERROR", "METRICS_LISTEN": "off"}
+	return shell{"DATABASE_URL": storetest.URL(t), "LOG_LEVEL": "ERROR", "METRICS_LISTEN": "off", "SPOOL_DIR": t.TempDir()}
 }
 
 func TestAKeyIsPrintedAloneAndWorksUntilItIsRevoked(t *testing.T) {

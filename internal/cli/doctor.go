@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -116,7 +117,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		}
 		return list
 	}
-	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg)}
+	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg), transportFinding(cfg)}
 
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -127,7 +128,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 		list = append(list, databaseFindings(inspection)...)
 		// The keys are read as a role of the schema, so both must be there.
 		if inspection.Migrated() && len(inspection.MissingRoles) == 0 {
-			list = append(list, retentionFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
+			list = append(list, retentionFinding(ctx, cfg), spoolFinding(ctx, cfg), secretKeyFinding(ctx, cfg), oldKeysFinding(ctx, cfg))
 		}
 	}
 	return append(list, archiveFinding(cfg.ArchiveDir), fontFinding(cfg.FontDir))
@@ -153,6 +154,31 @@ func archiveFinding(dir string) finding {
 		return fail(subject, err.Error(), "restore the file from a backup of the archive")
 	}
 	return ok(subject, fmt.Sprintf("%d files in %s", len(files), dir))
+}
+
+// spoolFinding judges the directory that holds what was bought until the database
+// has it.
+func spoolFinding(ctx context.Context, cfg config.Config) finding {
+	const subject = "spool"
+	state, err := app.InspectSpool(ctx, cfg)
+	switch {
+	case err != nil:
+		return warn(subject, "cannot be looked at: "+err.Error(), "run the command as root or as the user of the service, with its settings (--env-file)")
+
+	case !cfg.SpoolRequired:
+		return warn(subject, "is not required: a crash or a restore of the database can lose what was bought", "unset SPOOL_REQUIRED if this host has a disk")
+
+	case state.Failure != nil:
+		return fail(subject, "has no room, and live purchases are refused: "+state.Failure.Error(), "free the disk of SPOOL_DIR, or set it to a directory on another one")
+
+	case state.Volatile != "":
+		return warn(subject, fmt.Sprintf("%s is on %s: what is there is lost with the container or the machine", state.Dir, state.Volatile),
+			"set SPOOL_DIR to a volume or a directory that survives restarts")
+
+	case !state.IsUsed:
+		return ok(subject, state.Dir+" is not used on this machine yet")
+	}
+	return ok(subject, state.Dir+" has room")
 }
 
 // retentionFinding judges whether shipments are kept for longer than the settings
@@ -218,7 +244,7 @@ func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
 	const subject = "old keys"
 	uses, err := app.InspectSecretKeys(ctx, cfg)
 	if err != nil {
-		return warn(subject, "stored secrets cannot be counted: "+err.Error(), "run the command as the user of the service, who can read SPOOL_DIR")
+		return warn(subject, "stored secrets cannot be counted: "+err.Error(), "do not remove an old key before they can be counted")
 	}
 
 	var total, old, unreadable int
@@ -244,10 +270,25 @@ func oldKeysFinding(ctx context.Context, cfg config.Config) finding {
 		return warn(subject, fmt.Sprintf("%d of %d stored secrets are encrypted with an old key (%s)", old, total, strings.Join(kinds, ", ")),
 			`keep the old key and run "waybill secret-key rotate"`)
 	case len(cfg.SecretKeys) > 1:
-		return warn(subject, fmt.Sprintf("all %d stored secrets in the database and in SPOOL_DIR on this machine are encrypted with the current key", total),
+		return warn(subject, fmt.Sprintf("all %d stored secrets in the database and in the spool of this machine are encrypted with the current key", total),
 			`remove the old key (waybill secret-key prune) once every copy of the service runs with the current key first and every other machine with a SPOOL_DIR says the same`)
 	}
 	return ok(subject, fmt.Sprintf("all %d stored secrets are encrypted with the current key", total))
+}
+
+// transportFinding judges whether others on the network can read what goes to the
+// database.
+func transportFinding(cfg config.Config) finding {
+	const subject = "database tls"
+	hosts, err := app.UnverifiedServers(cfg)
+	switch {
+	case err != nil:
+		return fail(subject, err.Error(), "correct DATABASE_URL: "+cfg.RedactedDatabaseURL())
+	case len(hosts) > 0:
+		return warn(subject, "connections to "+strings.Join(hosts, ", ")+" are not verified: others on the network could read passwords and addresses",
+			"add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL")
+	}
+	return ok(subject, "is verified, or not needed on this machine")
 }
 
 func baseURLFinding(cfg config.Config) finding {
@@ -286,7 +327,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		loginFinding(inspection.Login),
 		listFinding("row security", "is forced on every tenant table", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
 		listFinding("partitions", "exist for the coming days", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it creates them every hour`),
-		horizonFinding(inspection.Vitals.HorizonAge),
+		horizonFinding(inspection.Vitals),
 		purchaseFinding(inspection.Vitals),
 		jobsFinding(inspection.Vitals),
 		endpointFinding(inspection.Vitals),
@@ -389,16 +430,39 @@ func clockFinding(ahead time.Duration) finding {
 	return ok("clock", says)
 }
 
-func horizonFinding(age time.Duration) finding {
-	says := fmt.Sprintf("the oldest open write transaction is %s old", age.Round(time.Millisecond))
-	const advice = "readers of /v1/events wait for it: find it with SELECT pid, xact_start, query FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, and end it"
-	switch {
-	case age > 5*time.Minute:
-		return fail("event log", says, advice)
-	case age > 10*time.Second:
-		return warn("event log", says, advice)
+// horizonFinding judges whether a transaction keeps readers of the log from new
+// events, and names it.
+func horizonFinding(vitals store.Vitals) finding {
+	const subject = "event log"
+	age := vitals.HorizonAge
+	if age <= 10*time.Second {
+		return ok(subject, fmt.Sprintf("its horizon has stood still for %s", age.Round(time.Millisecond)))
 	}
-	return ok("event log", says)
+
+	says := fmt.Sprintf("its horizon has stood still for %s: webhooks and readers of /v1/events do not get newer events", age.Round(time.Second))
+	advice := "a transaction stays open in some database of the server, and has ended just now or cannot be named"
+	if len(vitals.HorizonHolders) > 0 {
+		advice = describeHolder(vitals.HorizonHolders[0])
+	}
+	if age > 5*time.Minute {
+		return fail(subject, says, advice)
+	}
+	return warn(subject, says, advice)
+}
+
+// describeHolder says what holds up the log, and how it is ended.
+func describeHolder(holder store.HorizonHolder) string {
+	if holder.Prepared != "" {
+		return fmt.Sprintf("the prepared transaction %q of %s in the database %s holds it up since %s: end it there with COMMIT PREPARED or ROLLBACK PREPARED",
+			holder.Prepared, holder.Login, holder.Database, holder.Since.UTC().Format(time.RFC3339))
+	}
+
+	since := "since a time that cannot be seen (GRANT pg_read_all_stats to the owner of the tables, as deploy/init-database.sh does)"
+	if !holder.Since.IsZero() {
+		since = "since " + holder.Since.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("the session %d of %s in the database %s (%s) holds it up %s: end its transaction, or SELECT pg_terminate_backend(%d)",
+		holder.PID, holder.Login, holder.Database, cmp.Or(holder.Application, "unnamed"), since, holder.PID)
 }
 
 func purchaseFinding(vitals store.Vitals) finding {

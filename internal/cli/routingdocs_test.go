@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
 		os.Exit(m.Run())
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.UntilSignal(context.Background())
 	err := cli.Run(ctx, os.Args[1:], cli.Streams{Env: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	if err == nil {

@@ -65,7 +65,9 @@ type Config struct {
 	LateSweepEvery  time.Duration
 	JobRescueAfter  time.Duration
 	JobRetryAfter   time.Duration
-	SpoolDir        string
+	SpoolDir        string // empty is a directory of the user, named after the installation
+	SpoolRequired   bool
+	SpoolSync       bool
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
 	FontDir       string
@@ -185,7 +187,9 @@ func read(e *env) Config {
 		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "interval of the search for labels that appear late at a carrier, which are voided"),
 		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "time after which another copy takes over the jobs of a copy that crashed; a job may take three quarters of it"),
 		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a failed job is retried"),
-		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers, in case the database is restored to an earlier point in time; must survive restarts. waybill/spool in the user's cache directory if empty"),
+		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers, in case the database is restored to an earlier point in time; must survive restarts. If empty, a directory of the installation in the user's cache directory"),
+		SpoolRequired:   get(e, "SPOOL_REQUIRED", "true", trueOrFalse, "true refuses live purchases with 503 while the recovery log or the spool cannot be written to, or has less than 1 MiB of room for each purchase that is under way. false is for hosts without a disk: what a crash or a restore of the database loses can then only be looked up at its carrier"),
+		SpoolSync:       get(e, "SPOOL_SYNC", "false", trueOrFalse, "true also waits until each entry of the recovery log is on the disk, so that it survives a loss of power and not only a crash of the program; sales in the spool always are"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "interval between two steps of a simulated parcel; 0 advances parcels only on request"),
 
 		FontDir:       get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),

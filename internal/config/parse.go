@@ -89,6 +89,11 @@ func onOff(s string) (bool, error) {
 	return word == "on", err
 }
 
+func trueOrFalse(s string) (bool, error) {
+	word, err := oneOf("true", "false")(s)
+	return word == "true", err
+}
+
 func list[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(s string) ([]T, error) {
 		var all []T

@@ -127,6 +127,28 @@ func TestLogHasRoutesAndIdsAlone(t *testing.T) {
 	}
 }
 
+func TestLogSaysHowLongAndWhyAndWhatTheClientCallsIt(t *testing.T) {
+	fail := func(w http.ResponseWriter, r *http.Request) {
+		From(r.Context()).Problem(ship.Errorf(ship.NotFound, "no such label")).Write(w)
+	}
+	for sent, isLogged := range map[string]bool{
+		"6f1c-22.b_9":           true,
+		"Ada Lovelace":          false,
+		strings.Repeat("a", 65): false,
+		"":                      false,
+	} {
+		r := httptest.NewRequest("GET", "/x", nil)
+		r.Header.Set("X-Request-Id", sent)
+		_, log := exchange(t, r, fail)
+		if !strings.Contains(log, "took_ms") || !strings.Contains(log, "not_found") {
+			t.Errorf("log = %s", log)
+		}
+		if strings.Contains(log, "client_request") != isLogged || isLogged && !strings.Contains(log, sent) {
+			t.Errorf("for X-Request-Id %q the log is %s", sent, log)
+		}
+	}
+}
+
 func TestClientAddrBelievesOnlyTrustedProxies(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for _, tc := range []struct{ peer, forwarded, want string }{

@@ -121,14 +121,20 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 		return
 	}
 
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("request", ex.ID),
 		slog.String("method", r.Method),
 		slog.String("route", route),
 		slog.Int("status", ex.writer.status),
 		slog.Int64("bytes", ex.writer.bytes),
-		slog.Duration("took", took))
+		slog.Float64("took_ms", float64(took.Microseconds())/1000))
+	if code := ex.FailedWith(); code != "" {
+		attrs = append(attrs, slog.String("code", code))
+	}
+	if sent := r.Header.Get("X-Request-Id"); isRequestName(sent) {
+		attrs = append(attrs, slog.String("client_request", sent))
+	}
 	if caller := ex.Principal; caller.Key != "" {
 		attrs = append(attrs,
 			slog.String("account", string(caller.Tenant.Account)),
@@ -139,6 +145,21 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 		attrs = append(attrs, slog.String("error", ex.err.Error()))
 	}
 	o.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// isRequestName reports whether a client's own name of its request can be logged: an
+// id, such as those that proxies make, and no text in which a person may be named.
+func isRequestName(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		isWord := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !isWord && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // FailedWith returns the code of the problem that the request was answered with;

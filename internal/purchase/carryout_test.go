@@ -72,7 +72,7 @@ func (w *world) do(node int, a Act) (time.Duration, Report) {
 // down does not.
 func (w *world) send(n int) (time.Duration, Report) {
 	if w.now-w.wroteAt[n-1] > waits.Settle/3 || w.chance(30) {
-		return w.upTo(time.Second), Report{Result: NotSent}
+		return w.upTo(time.Second), Report{Result: NotSent, Stop: w.chance(250)}
 	}
 	if w.asks && (w.decidedAt == 0 || !w.approves) {
 		w.complain("attempt %d is sent without an approval", n)

@@ -62,6 +62,7 @@ type Report struct {
 	Result Result
 	Sale   Sale
 	Search Search // of Look
+	Stop   bool   // of Send that was NotSent: the reason is ours, so no other carrier is asked
 	Err    error  // of Broken
 }
 
@@ -307,7 +308,7 @@ func (m Machine) sell(n, offers int) Verdict {
 
 		offers--
 		isLate := m.Waits.Tries > 0 && m.Now().Sub(begun) >= m.Waits.Tries
-		if offers <= 0 || isLate {
+		if offers <= 0 || isLate || sent.Stop {
 			return m.fail(n)
 		}
 

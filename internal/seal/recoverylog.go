@@ -19,15 +19,19 @@ import (
 // A RecoveryLog records what this machine did lately: sealed entries in the
 // order that they were made, in a file for each hour, kept for some time.
 // An entry survives a crash of the process and a restore of the database. It
-// most likely survives a crash of the machine, but is not synced to the disk.
+// most likely survives a crash of the machine, and does so for certain with Sync.
 // A RecoveryLog is safe for concurrent use, and by several processes.
 type RecoveryLog struct {
-	dir  string
+	// Sync has every entry synced to the disk before Append returns.
+	Sync bool
+
+	disk
 	box  *Box
 	keep time.Duration
 
 	mu   sync.Mutex
 	file *os.File // of this process alone; nil before the first entry
+	size int64    // of its complete entries
 	hour string
 }
 
@@ -39,28 +43,61 @@ func OpenRecoveryLog(dir string, box *Box, keep time.Duration) (*RecoveryLog, er
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("recovery log: %w", err)
 	}
-	return &RecoveryLog{dir: dir, box: box, keep: keep}, nil
+	return &RecoveryLog{disk: disk{dir: dir}, box: box, keep: keep}, nil
 }
 
 // Append adds an entry, made now. When it returns, the entry survives a crash of
 // the process.
 func (t *RecoveryLog) Append(now time.Time, data []byte) error {
+	file, err := t.write(now, data)
+	if err == nil && t.Sync {
+		// Entries of others are written meanwhile, and one sync may do for many. A
+		// file that was closed in between was synced before.
+		if err = file.Sync(); errors.Is(err, os.ErrClosed) {
+			err = nil
+		}
+	}
+	if t.note(err) != nil {
+		return fmt.Errorf("recovery log: %w", err)
+	}
+	return nil
+}
+
+// write writes an entry to the present file, which it returns.
+func (t *RecoveryLog) write(now time.Time, data []byte) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	if hour := now.UTC().Format(recoveryLogHour); hour != t.hour {
 		if err := t.rotate(now, hour); err != nil {
-			return fmt.Errorf("recovery log: %w", err)
+			return nil, err
 		}
 	}
 
-	if _, err := t.file.Write(t.entry(filepath.Base(t.file.Name()), data)); err != nil {
-		// What follows half an entry cannot be read, so the next entry begins
-		// a new file.
-		t.hour = ""
-		return fmt.Errorf("recovery log: %w", err)
+	entry := t.entry(filepath.Base(t.file.Name()), data)
+	if _, err := t.file.Write(entry); err != nil {
+		return nil, errors.Join(err, t.cutOff())
 	}
-	return nil
+	t.size += int64(len(entry))
+	return t.file, nil
+}
+
+// cutOff removes what a write has left that failed: what follows half an entry
+// cannot be read, and a file without an entry only takes room on a full disk.
+func (t *RecoveryLog) cutOff() error {
+	if t.size > 0 {
+		err := t.file.Truncate(t.size)
+		if err == nil {
+			_, err = t.file.Seek(t.size, io.SeekStart)
+		}
+		if err != nil {
+			t.hour = "" // the next entry begins a new file
+		}
+		return err
+	}
+
+	t.hour = ""
+	return os.Remove(t.file.Name())
 }
 
 // rotate begins the file of an hour, and removes those that are too old. Each
@@ -71,11 +108,17 @@ func (t *RecoveryLog) rotate(now time.Time, hour string) error {
 	if err != nil {
 		return err
 	}
-	if t.file != nil {
-		_ = t.file.Close() // writes are not buffered
+	if err := t.closeFile(); err != nil {
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	t.file = file
+	t.size = 0
 	t.hour = hour
+	if t.Sync {
+		if err := syncDir(t.dir); err != nil {
+			return err
+		}
+	}
 
 	// A name begins with the hour in which the file was begun; its last entry
 	// may be an hour younger.
@@ -90,6 +133,22 @@ func (t *RecoveryLog) rotate(now time.Time, hour string) error {
 		}
 	}
 	return errors.Join(err, removeDrafts(t.dir, now))
+}
+
+// closeFile ends the file of the hour before.
+func (t *RecoveryLog) closeFile() error {
+	file := t.file
+	if file == nil {
+		return nil
+	}
+	t.file = nil
+
+	var err error
+	if t.Sync {
+		err = file.Sync()
+	}
+	_ = file.Close() // writes are not buffered
+	return err
 }
 
 // names lists the files, the older hours first.
@@ -190,7 +249,7 @@ func (t *RecoveryLog) Reseal(ctx context.Context, now time.Time, report func(err
 		}
 
 		begun, err := time.Parse(recoveryLogHour, name[:min(len(name), len(recoveryLogHour))])
-		if err == nil && now.Before(begun.Add(writtenFor)) {
+		if err == nil && now.Before(begun.Add(writtenFor)) && t.box.Holds(header) {
 			left++
 			until = begun.Add(writtenFor)
 			continue
@@ -237,7 +296,7 @@ func (t *RecoveryLog) resealFile(ctx context.Context, name string) (err error) {
 	}
 	defer func() { _ = old.Close() }() // it was only read
 
-	draft, err := os.CreateTemp(t.dir, draftPattern)
+	draft, err := createDraft(t.dir)
 	if err != nil {
 		return err
 	}
@@ -348,7 +407,7 @@ func (t *RecoveryLog) rewrite(ctx context.Context, name string, change func([]by
 	}
 
 	// The file is replaced as a whole: a crash leaves the one or the other.
-	replacement, err := os.CreateTemp(t.dir, draftPattern)
+	replacement, err := createDraft(t.dir)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,8 +15,10 @@ import (
 // Entries are sealed and survive a loss of power. It is safe for concurrent
 // use, and by several processes.
 type Spool struct {
-	dir string
+	disk
 	box *Box
+
+	reserved atomic.Int64 // sales that room is reserved for
 }
 
 const suffix = ".sealed"
@@ -25,21 +28,29 @@ func OpenSpool(dir string, box *Box) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	return &Spool{dir: dir, box: box}, nil
+	return &Spool{disk: disk{dir: dir}, box: box}, nil
 }
 
 // Put stores data under a name, which must be fit for a file. When it returns,
 // the entry survives a crash of the machine.
-func (s *Spool) Put(name string, data []byte) (err error) {
+func (s *Spool) Put(name string, data []byte) error {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
 		return fmt.Errorf("spool: %q is not a valid file name", name)
 	}
 
+	if err := s.note(s.write(name, data)); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	return nil
+}
+
+// write writes the file of an entry.
+func (s *Spool) write(name string, data []byte) error {
 	// The file gets its name only once it is complete and on the disk: a
 	// reader never sees half an entry.
-	file, err := os.CreateTemp(s.dir, draftPattern)
+	file, err := createDraft(s.dir)
 	if err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return err
 	}
 	_, err = file.Write(s.box.Seal(data, "spool", name))
 	err = errors.Join(err, file.Sync(), file.Close())
@@ -47,9 +58,9 @@ func (s *Spool) Put(name string, data []byte) (err error) {
 		err = os.Rename(file.Name(), s.file(name))
 	}
 	if err != nil {
-		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(file.Name())))
+		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return s.sync()
+	return syncDir(s.dir)
 }
 
 // A file that is being written has a name that begins so.
@@ -88,17 +99,14 @@ func removeDrafts(dir string, now time.Time) error {
 
 func (s *Spool) file(name string) string { return filepath.Join(s.dir, name+suffix) }
 
-// sync writes the directory itself to the disk: without it a crash of the
+// syncDir writes the directory itself to the disk: without it a crash of the
 // machine can lose the name of a file that is there.
-func (s *Spool) sync() error {
-	dir, err := os.Open(s.dir)
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return err
 	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	return nil
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Remove deletes an entry. It is no error if there is none.
@@ -221,4 +229,58 @@ func readHeader(path string, offset int64) ([]byte, error) {
 		return nil, ignoreEnd(err)
 	}
 	return header, nil
+}
+
+// TakeOver moves the entries of another directory here that the keys of the spool
+// open. It returns how many those were.
+func (s *Spool) TakeOver(dir string) (int, error) {
+	n, err := takeOver(dir, s.dir, s.box, 0)
+	if err != nil {
+		return n, fmt.Errorf("spool: %w", err)
+	}
+	return n, nil
+}
+
+// TakeOver moves the files of another directory here that the keys of the log open.
+// It returns how many those were.
+func (t *RecoveryLog) TakeOver(dir string) (int, error) {
+	n, err := takeOver(dir, t.dir, t.box, entryHeader)
+	if err != nil {
+		return n, fmt.Errorf("recovery log: %w", err)
+	}
+	return n, nil
+}
+
+// takeOver moves the sealed files that the box opens, and whose key headers are at
+// the offset. A process that is writing to one goes on with it.
+func takeOver(from, to string, box *Box, offset int64) (n int, err error) {
+	files, err := os.ReadDir(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), suffix) {
+			continue
+		}
+		header, err := readHeader(filepath.Join(from, file.Name()), offset)
+		if err != nil {
+			return n, err
+		}
+		if header == nil || !box.Holds(header) {
+			continue
+		}
+
+		switch err := os.Rename(filepath.Join(from, file.Name()), filepath.Join(to, file.Name())); {
+		case errors.Is(err, os.ErrNotExist): // another process was quicker
+		case err != nil:
+			return n, err
+		default:
+			n++
+		}
+	}
+	return n, nil
 }

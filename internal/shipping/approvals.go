@@ -125,6 +125,10 @@ func (s *Service) settleApproval(ctx context.Context, sh ship.Shipment) (again t
 
 	var verdict purchase.Verdict
 	if approval.Status == ship.ApprovalApproved {
+		// An approval is not spent on a disk that cannot be written to.
+		if err := s.checkDisk(sh.Tenant, sh.Purchase.Simulated); err != nil {
+			return s.waits.Look, err
+		}
 		verdict = r.machine().Approved(len(attempts))
 	} else {
 		r.refused = notApproved(approval.Status)

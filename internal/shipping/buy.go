@@ -231,7 +231,10 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	if in.named() && !b.isInstant {
 		b.shipment.Purchase.Key = in.IdempotencyKey
 	}
-	return b, nil
+	if !b.needsApproval {
+		err = s.checkDisk(in.Tenant, b.shipment.Purchase.Simulated)
+	}
+	return b, err
 }
 
 // take makes the offer the purchase that is being tried.

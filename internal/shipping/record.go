@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -389,7 +390,7 @@ func (r *run) rejection() error {
 			Carrier:    r.b.shipment.Purchase.Carrier,
 			RetryAfter: 5 * time.Second,
 		}
-	case ship.CodeOf(r.refused) == "price_changed":
+	case ship.CodeOf(r.refused) == "price_changed" || errors.Is(r.refused, errNoDisk):
 		return r.refused
 	}
 

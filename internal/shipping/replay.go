@@ -25,6 +25,7 @@ func spoolName(id ship.ShipmentID, attempt int) string { return fmt.Sprintf("%s.
 // keepOnDisk writes a sale to this machine's disk. A simulated one has cost
 // nothing.
 func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
+	defer r.freeRoom()
 	x := r.attempt(a.Sale.Attempt).sold
 	if r.spool == nil || x.Purchase.Simulated {
 		return reported(nil)

@@ -53,11 +53,11 @@ type asked struct {
 }
 
 // appendToRecoveryLog records on this machine's disk what the carrier is about
-// to sell. A purchase does not fail for it: the database has it too.
-func (r *run) appendToRecoveryLog() {
+// to sell.
+func (r *run) appendToRecoveryLog() error {
 	sh := r.b.shipment
 	if r.recoveryLog == nil || sh.Purchase.Simulated {
-		return
+		return nil
 	}
 
 	sh.Purchase.Routing = ship.Routing{} // nobody asks a lost purchase why
@@ -77,6 +77,7 @@ func (r *run) appendToRecoveryLog() {
 	if err != nil {
 		r.log.ErrorContext(r.ctx, "purchase not written to the recovery log; a database restore would lose it", "shipment", sh.ID, "error", err)
 	}
+	return err
 }
 
 // RecoveryLogRetention is for how long the recovery log must tell of a purchase: until the

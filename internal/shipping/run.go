@@ -33,6 +33,8 @@ type run struct {
 	earlier  *Bought       // what the key or the order was used for before
 	present  ship.Shipment // as it was last read or written
 	earlyErr error
+
+	releaseRoom func() // of the sale in the spool; nil without a reservation
 }
 
 // An attempt is one try to buy the label, at one carrier account: as it is
@@ -260,6 +262,14 @@ func (r *run) newAttempt() store.Attempt {
 // nextAttempt records the next attempt, for the next offer if the carrier refused
 // the last one.
 func (r *run) nextAttempt(a purchase.Act) purchase.Report {
+	// Nobody waits for a purchase that is made again in the background: it can wait
+	// for the disk, and would otherwise fail.
+	if r.foundBy != "response" {
+		if err := r.checkDisk(r.b.in.Tenant, r.b.shipment.Purchase.Simulated); err != nil {
+			return reported(err)
+		}
+	}
+
 	if r.refused != nil && len(r.b.offers) > 1 {
 		r.b.rememberSelection(a.Attempt)
 		r.b.next(r.refused)
@@ -338,8 +348,15 @@ func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 
 	// What is about to be bought is on this machine's disk before the carrier
 	// is asked: a restore of the database to an earlier moment loses the row.
-	r.appendToRecoveryLog()
+	if err := r.secure(); err != nil {
+		r.refuse(err)
+		return purchase.Report{Result: purchase.NotSent, Stop: true}
+	}
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
+	// The room of a sale is given back once it is written.
+	if err != nil {
+		r.freeRoom()
+	}
 
 	switch ship.KindOf(err) {
 	case "":

@@ -68,6 +68,7 @@ type Service struct {
 	log            *slog.Logger
 	spool          *seal.Spool       // nil keeps nothing
 	recoveryLog    *seal.RecoveryLog // nil keeps nothing
+	spoolRequired  bool
 	outcomes       func(purchase.Act, purchase.Result)
 	decided        func(strategy string)
 	controlled     func(carrier string, found bool)
@@ -109,6 +110,7 @@ type Config struct {
 	Log            *slog.Logger
 	Spool          *seal.Spool       // holds what was bought until it is recorded; nil for simulated carriers alone
 	RecoveryLog    *seal.RecoveryLog // tells what carriers were asked to sell, whatever happens to the database; nil likewise
+	SpoolRequired  bool              // refuses live purchases while either cannot be written to
 
 	// Decided is told what chose for a purchase: the strategy; nil tells
 	// nobody.
@@ -165,6 +167,7 @@ func New(c Config) *Service {
 		log:            c.Log,
 		spool:          c.Spool,
 		recoveryLog:    c.RecoveryLog,
+		spoolRequired:  c.SpoolRequired,
 		outcomes:       c.Observe,
 		decided:        c.Decided,
 		controlled:     c.Controlled,

@@ -34,7 +34,7 @@
 //   - Tracking: tracking_states.go, grouped_lookups.go (many in one statement),
 //     tracking_changes.go, tracking_numbers.go, tracking_codes.go, trackers.go,
 //     sandbox_polls.go, carrier_polls.go, carrier_pushes.go.
-//   - The log and webhooks: log.go, log_recent.go, log_snapshot.go,
+//   - The log and webhooks: log.go, log_horizon.go, log_recent.go, log_snapshot.go,
 //     webhook_endpoints.go, webhook_slots.go, webhook_dispatch.go,
 //     webhook_attempts.go, webhook_recovery.go.
 //   - Records of traffic: request_log.go, carrier_exchanges.go, carrier_calls.go.

@@ -90,7 +90,9 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 		i.FailingLookups, err = pgx.CollectRows(rows, scanConnectionLookup)
 		return err
 	})
+	batch.Queue(sqlHorizonHolders).Query(collectInto(&i.Vitals.HorizonHolders, scanHolder))
 	err = conn.SendBatch(ctx, batch).Close()
+	i.Vitals.HorizonAge = i.Vitals.horizon.age(time.Now())
 	return i, explain(err)
 }
 

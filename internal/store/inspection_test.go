@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -108,26 +109,79 @@ func TestVitalsCountWhatIsOpen(t *testing.T) {
 	}
 }
 
-func TestVitalsTellTheOldestWriter(t *testing.T) {
+// TestTheHorizonIsSeenWithoutPrivileges has a session of another login, in another
+// database of the server, write and stay open. The login that serves may not see since
+// when.
+func TestTheHorizonIsSeenWithoutPrivileges(t *testing.T) {
 	t.Parallel()
-	url := storetest.URL(t)
-	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	f := newFixture(t)
+	ctx := t.Context()
+	address := storetest.ServingURL(t, f.url)
+	serving, err := store.Open(ctx, store.Options{URL: address, Connections: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
-	conn := storetest.Conn(t, url)
-	tx, err := conn.Begin(t.Context())
+	defer serving.Close()
+
+	elsewhere, err := storetest.Conn(t, os.Getenv("DATABASE_URL")).Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(context.Background()) }()
-	if _, err := tx.Exec(t.Context(), "SELECT pg_current_xact_id()"); err != nil {
+	defer func() { _ = elsewhere.Rollback(context.Background()) }()
+	var pid int
+	var database string
+	if err := elsewhere.QueryRow(ctx, "SELECT pg_backend_pid(), current_database() FROM pg_current_xact_id()").Scan(&pid, &database); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond)
-	if v, err := st.Vitals(t.Context()); err != nil || v.HorizonAge < 50*time.Millisecond {
-		t.Errorf("horizon age %s, %v", v.HorizonAge, err)
+
+	// What is committed after it is not shown to readers.
+	newer, err := f.owner.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addEvent(t, newer, f.tenant)
+	if err := newer.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	var vitals store.Vitals
+
+	// First without a privilege, then as an owner with pg_read_all_stats: the owner here
+	// is a superuser. Transactions of other tests may be older, but they end.
+	for _, security := range []string{"INVOKER", "DEFINER"} {
+		if _, err := f.owner.Exec(ctx, "ALTER FUNCTION log_horizon_holders() SECURITY "+security); err != nil {
+			t.Fatal(err)
+		}
+		isNamed := func(h store.HorizonHolder) bool {
+			return h.PID == pid && h.Database == database && h.Since.IsZero() == (security == "INVOKER")
+		}
+
+		var holders []store.HorizonHolder
+		for begun := time.Now(); vitals.HorizonAge < 50*time.Millisecond || !slices.ContainsFunc(holders, isNamed); time.Sleep(20 * time.Millisecond) {
+			if vitals, err = serving.Vitals(ctx); err != nil {
+				t.Fatal(err)
+			}
+			found, err := store.Inspect(ctx, address, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			holders = found.Vitals.HorizonHolders
+			if time.Since(begun) > 30*time.Second {
+				t.Fatalf("as %s, the horizon has stood still for %s, held by %+v; want the session %d", security, vitals.HorizonAge, holders, pid)
+			}
+		}
+	}
+
+	if err := elsewhere.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); vitals.HorizonAge >= 50*time.Millisecond; time.Sleep(20 * time.Millisecond) {
+		if vitals, err = serving.Vitals(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("with nothing in the way, the horizon has stood still for %s", vitals.HorizonAge)
+		}
 	}
 }
 

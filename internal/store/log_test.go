@@ -46,8 +46,8 @@ func TestAReaderWaitsForTheTransactionThatBeganFirst(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Fatalf("%d events are shown before an older transaction, %v", len(list), err)
 	}
-	if age, err := f.HorizonAge(t.Context()); err != nil || age <= 0 {
-		t.Errorf("the oldest writer is %s old, %v", age, err)
+	if vitals, err := f.Vitals(t.Context()); err != nil || vitals.HorizonAge <= 0 {
+		t.Errorf("the horizon has stood still for %s, %v", vitals.HorizonAge, err)
 	}
 	if err := first.Commit(t.Context()); err != nil {
 		t.Fatal(err)

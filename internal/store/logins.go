@@ -140,8 +140,10 @@ func CreateServingLogin(ctx context.Context, url, name string) (string, error) {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, fmt.Sprintf("GRANT %s, %s, %s TO %s", roleApp, roleGroup, roleSys, login))
-		return err
+		if _, err := tx.Exec(ctx, fmt.Sprintf("GRANT %s, %s, %s TO %s", roleApp, roleGroup, roleSys, login)); err != nil {
+			return err
+		}
+		return grantConnect(ctx, tx, name)
 	})
 	switch {
 	case isDenied(err):
@@ -153,6 +155,20 @@ func CreateServingLogin(ctx context.Context, url, name string) (string, error) {
 	}
 	return withUser(url, name, password)
 }
+
+// grantConnect lets the login connect to the database, if not everybody may
+// (deploy/init-database.sh).
+func grantConnect(ctx context.Context, tx pgx.Tx, login string) error {
+	var database string
+	var mayConnect bool
+	if err := tx.QueryRow(ctx, sqlMayConnect, login).Scan(&database, &mayConnect); err != nil || mayConnect {
+		return err
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", pgx.Identifier{database}.Sanitize(), pgx.Identifier{login}.Sanitize()))
+	return err
+}
+
+const sqlMayConnect = `SELECT current_database()::text, has_database_privilege($1::name, current_database(), 'CONNECT')`
 
 // withUser returns the address of a database with another user.
 func withUser(address, name, password string) (string, error) {

@@ -40,6 +40,7 @@ type Store struct {
 	settlements *coalesce.Group[*settling]
 	lookups     *coalesce.Group[*lookup]
 
+	horizon   *horizonWatch
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
 	cell      string        // that the database is, among others; empty if it is the only one
@@ -70,6 +71,7 @@ const (
 // Open connects to a migrated database.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
+		horizon:   new(horizonWatch),
 		lastEntry: new(atomic.Int64),
 		words:     new(wordKey),
 		quota:     o.Quota,
@@ -276,6 +278,12 @@ func explain(err error) error {
 		return &ship.Error{Kind: ship.NotFound, Message: "not found", Err: err}
 	}
 
+	// A server that answers a new connection with an error, such as a refused
+	// login, has done nothing: the password may be about to change here too.
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return unavailable("the database does not respond, has no primary, or refuses the login", err, noPrimaryRetry)
+	}
+
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Classes: too little memory, disk or connections; errors of the system.
 		if class := pg.Code[:min(2, len(pg.Code))]; class == "53" || class == "58" {
@@ -300,7 +308,7 @@ func explain(err error) error {
 		return err
 	}
 
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
+	if pgconn.SafeToRetry(err) {
 		return unavailable("the database does not respond, or has no primary", err, noPrimaryRetry)
 	}
 	if isLost(err) {

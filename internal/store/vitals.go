@@ -12,7 +12,8 @@ import (
 
 // Vitals are the numbers that show an operator whether the service is healthy.
 type Vitals struct {
-	HorizonAge     time.Duration      // for how long the oldest writer holds up the log's readers
+	HorizonAge     time.Duration      // for how long the log's horizon has stood still while newer events wait
+	HorizonHolders []HorizonHolder    // what it stands still for; of Inspect alone
 	Open           map[ship.State]int // purchases and voids that wait for an outcome or a person
 	OldestOpen     time.Duration      // of those that wait for an outcome
 	JobsWaiting    int                // jobs that are due and not begun
@@ -20,6 +21,8 @@ type Vitals struct {
 	OrphanedLabels map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
 	Parked         int                // webhook endpoints that fail and are tried now and then
 	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
+
+	horizon horizonSample
 }
 
 const sqlOpenCounts = `
@@ -57,29 +60,25 @@ func (s *Store) Vitals(ctx context.Context) (Vitals, error) {
 	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
 		return v, fmt.Errorf("vitals: %w", explain(err))
 	}
+
+	now := time.Now()
+	v.HorizonAge = max(v.horizon.age(now), s.horizon.note(v.horizon, now))
 	return v, nil
 }
 
 // sqlRole changes the role until the transaction ends; "none" is the owner.
 const sqlRole = `SELECT set_config('role', $1, true)`
 
-// queue adds the statements that fill v in to the batch, and leaves it under
-// the system's role.
+// queue adds the statements that fill v in to the batch, all but the age of the
+// horizon, and leaves it under the system's role.
 func (v *Vitals) queue(batch *pgx.Batch) {
 	v.Open = map[ship.State]int{}
 	v.OrphanedLabels = map[string]int{}
 
-	// Only the owner may see the age of other sessions' transactions.
-	batch.Queue(sqlRole, "none")
-	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
-		var age float64
-		err := r.Scan(&age)
-		v.HorizonAge = seconds(age)
-		return err
-	})
-
 	// Only the system's role may see the rows of all tenants.
 	batch.Queue(sqlRole, roleSys)
+	batch.Queue(sqlHorizonSample).QueryRow(v.horizon.scan)
+
 	batch.Queue(sqlJobsWaiting).QueryRow(func(r pgx.Row) error {
 		var age float64
 		err := r.Scan(&v.JobsWaiting, &age)
@@ -121,18 +120,3 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
-
-const sqlHorizonAge = `
-SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8
-FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
-
-// HorizonAge is for how long the oldest writer holds up the log's readers.
-func (s *Store) HorizonAge(ctx context.Context) (time.Duration, error) {
-	var age float64
-	batch := &pgx.Batch{}
-	// Only the role that signed in may see what its sessions are doing.
-	batch.Queue("SELECT set_config('role', 'none', true)")
-	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error { return r.Scan(&age) })
-	err := s.sys.SendBatch(ctx, batch).Close()
-	return seconds(age), explain(err)
-}

@@ -103,6 +103,14 @@ func plainDatabase(t *testing.T) (owner, serving string) {
 		if err != nil || powers {
 			t.Fatalf("the login %s has powers: %t, %v", login, powers, err)
 		}
+
+		// Logins of other installations on the server share the roles.
+		var mayConnect, othersMay, seesStats bool
+		err = conn.QueryRow(t.Context(), `SELECT has_database_privilege($1, $2, 'CONNECT'), has_database_privilege('public', $2, 'CONNECT'),
+			pg_has_role($3, 'pg_read_all_stats', 'USAGE')`, login, name, name).Scan(&mayConnect, &othersMay, &seesStats)
+		if err != nil || !mayConnect || othersMay || !seesStats {
+			t.Errorf("the login %s may connect: %t, others may: %t, the owner sees statistics: %t, %v", login, mayConnect, othersMay, seesStats, err)
+		}
 	}
 
 	server.Path = "/" + name

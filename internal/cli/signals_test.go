@@ -1,0 +1,52 @@
+package cli_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// TestAHangupStopsTheServiceAsOtherSignalsDo closes the terminal of a service: it
+// finishes what is under way and ends without an error.
+func TestAHangupStopsTheServiceAsOtherSignalsDo(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "serve")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+storetest.URL(t), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off", "SPOOL_DIR="+t.TempDir())
+	cmd.WaitDelay = 30 * time.Second
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	var log strings.Builder
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		log.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), `"msg":"started"`) {
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGHUP: %v\n%s", err, log.String())
+	}
+
+	// The link to create the owner is a secret, and this is a log.
+	if strings.Contains(log.String(), "setup?token=") {
+		t.Error("the log has the link that creates the owner")
+	}
+}
