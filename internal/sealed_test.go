@@ -28,6 +28,7 @@ var sealers = map[string]string{
 	"web/site/heldform.go seal":       "a page of a browser, not stored",
 	"webhook/settings.go sealSecret":  "webhook_endpoints.encrypted_secret and encrypted_previous_secret; webhook.ResealSecrets",
 	"webhook/settings.go sealHeaders": "webhook_endpoints.encrypted_headers; webhook.ResealSecrets",
+	"restore/watch.go sealEntry":      "missing_purchases.encrypted_entry; restore.ResealEntries",
 	"seal/spool.go Put":               "SPOOL_DIR; Spool.Reseal",
 	"seal/recoverylog.go entry":       "SPOOL_DIR; RecoveryLog.Reseal",
 	"plugin/plugin.go Add":            "carrier_plugins.encrypted_secret; plugin.ResealSecrets",

@@ -32,9 +32,13 @@ func newRenderer(cfg config.Config, heavy *budget.Budget) (*label.Renderer, erro
 
 // newShipping adds to c what purchases need: the disk that holds what was
 // bought, waits and metrics.
-func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
-	var err error
-	if c.Spool, c.RecoveryLog, err = openSpool(cfg, box); err != nil {
+func newShipping(ctx context.Context, cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
+	spool, recoveryLog, err := openSpool(cfg, box)
+	if err != nil {
+		return nil, err
+	}
+	c.Spool = spool
+	if err := addRestores(ctx, cfg, c.Store, box, recoveryLog, c.Log, &c); err != nil {
 		return nil, err
 	}
 
@@ -143,11 +147,12 @@ func newControlCounter(reg prometheus.Registerer) (func(carrier string, found bo
 	}, nil
 }
 
-// How often a copy replays what is on its own disk, looks for a restore of the
-// database, removes old sign-ins, and erases what the database has erased.
+// How often a copy replays what is on its own disk, compares the database with it,
+// carries out what was decided about missing purchases, removes old sign-ins, and erases what the database has erased.
 const (
 	replayEvery  = 30 * time.Second
-	restoreEvery = 15 * time.Second
+	restoreEvery = 5 * time.Second
+	decideEvery  = 2 * time.Second
 	sweepSignIns = 10 * time.Minute
 	forgetEvery  = 15 * time.Second
 	chainBusy    = 50 * time.Millisecond
@@ -155,7 +160,7 @@ const (
 )
 
 // loops returns what every copy does beside requests and jobs.
-func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop {
+func (s services) loops(log *slog.Logger) []worker.Loop {
 	return []worker.Loop{
 		journalLoop(s, log),
 		{
@@ -182,7 +187,7 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 		},
 		{
 			Name:  "detect a database restore",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.RecordRestore(ctx) },
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.NoticeRestore(ctx) },
 			Least: restoreEvery,
 			Most:  restoreEvery,
 			Log:   log,
@@ -195,22 +200,11 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 			Log:   log,
 		},
 		{
-			Name:  "void purchases lost in a restore",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.VoidForgotten(ctx) },
-			Least: lateSweep,
-			Most:  lateSweep,
+			Name:  "carry out decisions about missing purchases",
+			Do:    s.shipping.CarryOutDecisions,
+			Least: decideEvery,
+			Most:  decideEvery,
 			Log:   log,
 		},
 	}
-}
-
-// RecordRestore records that the database was restored to an earlier moment.
-func RecordRestore(ctx context.Context, cfg config.Config) error {
-	st, err := openStore(ctx, cfg, nil)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-
-	return st.SetRestored(ctx)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/plugin"
 	"github.com/waybillhq/waybill/internal/privacy"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -102,6 +103,7 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 		{store.SealedErasures.Title, func(report func(error)) error { return privacy.ResealErasures(ctx, st, box, report) }},
 		{store.SealedExports.Title, func(report func(error)) error { return privacy.ResealExports(ctx, st, box, report) }},
 		{store.SealedPlugins.Title, func(report func(error)) error { return plugin.ResealSecrets(ctx, st, box, report) }},
+		{store.SealedMissing.Title, func(report func(error)) error { return restore.ResealEntries(ctx, st, box, report) }},
 		{spoolTitle, func(report func(error)) error { return spool.Reseal(ctx, report) }},
 		{recoveryLogTitle, func(report func(error)) (err error) {
 			rotation.InUse, rotation.InUseUntil, err = recoveryLog.Reseal(ctx, time.Now(), report)

@@ -32,6 +32,7 @@ var (
 	SealedErasures  = SealedTable{"subjects of erasures", sqlSealedErasures, sqlResealErasure, resealPage}
 	SealedExports   = SealedTable{"exports of personal data", sqlSealedExports, sqlResealExport, resealFilePage}
 	SealedPlugins   = SealedTable{"secrets of carrier plug-ins", sqlSealedPlugins, sqlResealPlugin, resealPage}
+	SealedMissing   = SealedTable{"purchases that a restore lost", sqlSealedMissing, sqlResealMissing, resealPage}
 )
 
 // How many rows are read at once, and written in one transaction. A file of an
@@ -144,6 +145,18 @@ const sqlResealPlugin = `
 UPDATE carrier_plugins SET encrypted_secret = (@to::bytea[])[1]
 WHERE name = @key AND encrypted_secret = (@from::bytea[])[1]`
 
+const sqlSealedMissing = `
+SELECT account_id, livemode, shipment_id, '', ARRAY[encrypted_entry], account_id::text || livemode::text || shipment_id::text
+FROM missing_purchases
+WHERE account_id::text || livemode::text || shipment_id::text > @after AND substring(encrypted_entry FOR 5) <> @present
+ORDER BY account_id::text || livemode::text || shipment_id::text
+LIMIT @limit`
+
+const sqlResealMissing = `
+UPDATE missing_purchases SET encrypted_entry = (@to::bytea[])[1]
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
+  AND encrypted_entry = (@from::bytea[])[1]`
+
 // ResealRows gives each row with a secret that is not under the present key to
 // reseal, and stores the secrets that it returns; nil leaves a row as it is. The
 // present key is identified by the header of its secrets. A row that somebody else
@@ -210,7 +223,9 @@ FROM (
   UNION ALL
   SELECT @exports, unnest(ARRAY[encrypted_subject, encrypted_file]) FROM exports
   UNION ALL
-  SELECT @plugins, encrypted_secret FROM carrier_plugins) secrets
+  SELECT @plugins, encrypted_secret FROM carrier_plugins
+  UNION ALL
+  SELECT @missing, encrypted_entry FROM missing_purchases) secrets
 WHERE secret IS NOT NULL
 GROUP BY 1, 2
 ORDER BY 1, 2`
@@ -236,5 +251,6 @@ func (s *Store) CountSecrets(ctx context.Context) ([]SecretCount, error) {
 		"erasures":    SealedErasures.Title,
 		"exports":     SealedExports.Title,
 		"plugins":     SealedPlugins.Title,
+		"missing":     SealedMissing.Title,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,9 @@ type Store struct {
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
 	cell      string        // that the database is, among others; empty if it is the only one
+
+	restoreNumber *atomic.Int32 // of the last restore that this process knows
+	servers       *serverWatch
 }
 
 // Options are the settings of a Store.
@@ -52,6 +56,8 @@ type Options struct {
 	Cell        string // that the database must be; empty accepts what it is
 	Name        string // of the program in the database's list of connections; empty is its own
 	Quota       StorageQuota
+
+	connected func(context.Context, *pgx.Conn) error // called with each new connection; nil for none
 }
 
 const (
@@ -69,7 +75,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		words:     new(wordKey),
 		quota:     o.Quota,
 		stored:    new([2]storageCount),
+
+		restoreNumber: new(atomic.Int32),
+		servers:       new(serverWatch),
 	}
+	s.restoreNumber.Store(math.MaxInt32)
 	if err := s.openPools(ctx, o); err != nil {
 		s.Close()
 		return nil, err
@@ -108,9 +118,11 @@ func (s *Store) openPools(ctx context.Context, o Options) (err error) {
 		}
 	}
 
+	o.connected = s.servers.note
 	if s.app, err = newPools(ctx, o, roleApp, o.Connections, primary); err != nil {
 		return err
 	}
+	o.connected = nil
 	s.group, err = newPool(ctx, o, roleGroup, lookupLanes, groupPlans, usePrimary)
 	return err
 }
@@ -153,8 +165,11 @@ func newPool(ctx context.Context, o Options, role string, connections int32, fur
 	cfg.ConnConfig.Tracer = o.Tracer
 	cfg.PingTimeout = pingTimeout
 	servers(cfg.ConnConfig)
-	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerIDs(conn.TypeMap())
+		if o.connected != nil {
+			return o.connected(ctx, conn)
+		}
 		return nil
 	}
 
