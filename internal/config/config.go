@@ -185,7 +185,7 @@ func read(e *env) Config {
 		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "interval of the search for labels that appear late at a carrier, which are voided"),
 		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "time after which another copy takes over the jobs of a copy that crashed; a job may take three quarters of it"),
 		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a failed job is retried"),
-		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers, in case the database is restored to an earlier point in time; must survive restarts. waybill/spool in the user's cache directory if empty"),
+		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers and the labels sold, in case the database is restored to an earlier point in time; must survive restarts. waybill/spool in the user's cache directory if empty"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "interval between two steps of a simulated parcel; 0 advances parcels only on request"),
 
 		FontDir:       get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),

@@ -35,6 +35,7 @@ type Watch struct {
 	looking  sync.Mutex
 	verified atomic.Int64 // the count of server changes that the last look has covered
 	state    atomic.Pointer[store.RestoreState]
+	isFull   atomic.Bool // the last write to the disk failed
 }
 
 // New returns a watch that has not looked yet.
@@ -181,7 +182,14 @@ func (w *Watch) beat(ctx context.Context, known disk, now store.CopyState, joine
 	known.Server = now.Server
 	known.Server.WAL = beat.WAL
 	known.see(copies, beat.At)
-	return known.write(w.Dir, w.Log.Installation)
+
+	// A full disk knows less than the database, which is no reason to sell nothing: a
+	// later restore is compared with more of the log.
+	err = known.write(w.Dir, w.Log.Installation)
+	if isFull := err != nil; w.isFull.Swap(isFull) != isFull && isFull {
+		w.Slog.ErrorContext(ctx, "the disk cannot be told how far the database is; a restore may not be noticed", "error", err)
+	}
+	return nil
 }
 
 // End records that this copy stops in order: a later restore does not wait for it.
