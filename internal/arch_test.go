@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"job", "routing", "sheet", "label", "wire", "purchase", "customs", "effect", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
-	{"quoting", "addresscheck", "inquiry", "archive", "carrier/conformance", "store/storetest"},
+	{"quoting", "addresscheck", "inquiry", "archive", "restore", "carrier/conformance", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify", "privacy", "handover", "bulk", "returns", "compat", "cell"}, // services know no driver
 	{"carrier/all", "carrier/carriertest", "tracking", "plugin"},                                                                                                     // tracking moves the parcels of the sandbox
 	{"httpkit", "web/parts"},

@@ -156,6 +156,7 @@ func (s *server) returnRoutes() []*route {
 			"approval_expired",
 			"carrier_unavailable",
 			"outcome_unknown",
+			"restore_pending",
 		},
 	}}
 }

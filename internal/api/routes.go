@@ -165,6 +165,7 @@ func (s *server) shipmentRoutes() []*route {
 				"approval_expired",
 				"carrier_unavailable",
 				"outcome_unknown",
+				"restore_pending",
 			},
 		},
 

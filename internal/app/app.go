@@ -123,7 +123,7 @@ func (a *App) listen() (err error) {
 // buildEdges adds the handlers of both listeners, and the loops that run in
 // every copy of the program.
 func (a *App) buildEdges() error {
-	a.loops = append(a.loops, a.services.loops(a.cfg.LateSweepEvery, a.log)...)
+	a.loops = append(a.loops, a.services.loops(a.log)...)
 
 	if a.api != nil {
 		handler, err := a.newAPI()
@@ -410,6 +410,7 @@ func (a *App) noteUse() error {
 		a.services.account.RecordUse(ctx),
 		a.services.journal.Flush(ctx),
 		a.services.member.FlushNotes(ctx, true),
+		a.services.shipping.LeaveRestores(ctx),
 	)
 	if err != nil {
 		return fmt.Errorf("write the last log entries: %w", err)

@@ -189,10 +189,15 @@ func (d *directory) shardOfPage(token string) (ship.Shard, bool) {
 }
 
 // mapFile is where a router keeps the map of its directory; empty if there is no place.
+// The spool's own default place follows from the database, which a router may not reach.
 func mapFile(cfg config.Config) string {
-	dir, err := spoolDir(cfg)
-	if err != nil {
-		return ""
+	dir := cfg.SpoolDir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(cache, "waybill")
 	}
 	address := cmp.Or(cfg.DirectoryURL, cfg.DatabaseURL)
 	if parsed, err := pgx.ParseConfig(address); err == nil {

@@ -45,6 +45,8 @@ var (
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void waiting for an outcome.", nil, nil)
 	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Orphaned labels, sold but not used: waiting to be voided (pending), or declined by the carrier (void_declined).", []string{"state"}, nil)
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not started.", nil, nil)
+	missing    = prometheus.NewDesc("waybill_restore_missing_purchases", "Purchases that a restore of the database lost and that nobody has decided about, by account; its new live purchases wait.", []string{"account"}, nil)
+	asking     = prometheus.NewDesc("waybill_restore_pending", "1 while live purchases under a key are looked up first, because a restore of the database may have lost them.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "How long the oldest of them has been due.", nil, nil)
 )
 
@@ -59,7 +61,7 @@ const vitalsTimeout = 3 * time.Second
 
 // Describe lists the metrics.
 func (vitals) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, jobsDue, oldestJob} {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, missing, asking, jobsDue, oldestJob} {
 		ch <- d
 	}
 }
@@ -92,6 +94,15 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 	for _, state := range []string{store.OrphanPending, store.OrphanVoidDeclined} {
 		gauge(orphans, float64(now.OrphanedLabels[state]), state)
 	}
+
+	for _, held := range now.Held {
+		gauge(missing, float64(held.Missing), string(held.Account))
+	}
+	pending := 0.0
+	if now.Restore.AsksCarriers {
+		pending = 1
+	}
+	gauge(asking, pending)
 
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())

@@ -104,11 +104,12 @@ func newControlCounter(reg prometheus.Registerer) (func(carrier string, found bo
 	}, nil
 }
 
-// How often a copy replays what is on its own disk, looks for a restore of the
-// database, removes old sign-ins, and erases what the database has erased.
+// How often a copy replays what is on its own disk, compares the database with it,
+// carries out what was decided about missing purchases, removes old sign-ins, and erases what the database has erased.
 const (
 	replayEvery  = 30 * time.Second
-	restoreEvery = 15 * time.Second
+	restoreEvery = 5 * time.Second
+	decideEvery  = 2 * time.Second
 	sweepSignIns = 10 * time.Minute
 	forgetEvery  = 15 * time.Second
 	chainBusy    = 50 * time.Millisecond
@@ -116,7 +117,7 @@ const (
 )
 
 // loops returns what every copy does beside requests and jobs.
-func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop {
+func (s services) loops(log *slog.Logger) []worker.Loop {
 	return []worker.Loop{
 		journalLoop(s, log),
 		{
@@ -143,7 +144,7 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 		},
 		{
 			Name:  "detect a database restore",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.RecordRestore(ctx) },
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.NoticeRestore(ctx) },
 			Least: restoreEvery,
 			Most:  restoreEvery,
 			Log:   log,
@@ -156,22 +157,11 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 			Log:   log,
 		},
 		{
-			Name:  "void purchases lost in a restore",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.VoidForgotten(ctx) },
-			Least: lateSweep,
-			Most:  lateSweep,
+			Name:  "carry out decisions about missing purchases",
+			Do:    s.shipping.CarryOutDecisions,
+			Least: decideEvery,
+			Most:  decideEvery,
 			Log:   log,
 		},
 	}
-}
-
-// RecordRestore records that the database was restored to an earlier moment.
-func RecordRestore(ctx context.Context, cfg config.Config) error {
-	st, err := openStore(ctx, cfg, nil)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-
-	return st.SetRestored(ctx)
 }

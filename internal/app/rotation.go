@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/plugin"
 	"github.com/waybillhq/waybill/internal/privacy"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -100,6 +101,7 @@ func RotateSecrets(ctx context.Context, cfg config.Config, options RotateOptions
 		{store.SealedErasures.Title, func(report func(error)) error { return privacy.ResealErasures(ctx, st, box, report) }},
 		{store.SealedExports.Title, func(report func(error)) error { return privacy.ResealExports(ctx, st, box, report) }},
 		{store.SealedPlugins.Title, func(report func(error)) error { return plugin.ResealSecrets(ctx, st, box, report) }},
+		{store.SealedMissing.Title, func(report func(error)) error { return restore.ResealEntries(ctx, st, box, report) }},
 		{store.SealedSigning.Title, func(report func(error)) error {
 			if err := resealSigningKey(ctx, st, box, report); err != nil {
 				return err

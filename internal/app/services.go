@@ -304,10 +304,19 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		Formats: map[string]webhook.Format{easypost.FormatName: easypost.Format(out.tracking.PagePath)},
 	})
 
-	// Whether the database was restored must be known before the first
-	// purchase: after a restore, purchases are looked up before they are made.
-	return out, out.shipping.RecordRestore(ctx)
+	// Whether the database was restored should be known before the first purchase. A log
+	// that takes longer to compare does not hold the start up: until it is compared,
+	// nothing is sent to a carrier.
+	looking, cancel := context.WithTimeout(ctx, lookAtStart)
+	defer cancel()
+	if err := out.shipping.NoticeRestore(looking); err != nil {
+		log.ErrorContext(ctx, "the database is not compared with the recovery log yet; live purchases wait for it", "error", err)
+	}
+	return out, nil
 }
+
+// lookAtStart is how long the start waits for the recovery log to be compared.
+const lookAtStart = 2500 * time.Millisecond
 
 // withQuotas returns the carriers with the quotas of the settings.
 func withQuotas(cfg config.Config, specs []carrier.Spec) []carrier.Spec {

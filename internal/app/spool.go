@@ -87,9 +87,10 @@ func openSpool(dir string, box *seal.Box) (*seal.Spool, *seal.RecoveryLog, error
 
 // addSpool adds the spool of this machine to the settings of purchases.
 func addSpool(ctx context.Context, cfg config.Config, box *seal.Box, c *shipping.Config) error {
+	var recoveryLog *seal.RecoveryLog
 	dir, err := spoolDir(ctx, cfg, c.Store)
 	if err == nil {
-		c.Spool, c.RecoveryLog, err = openSpool(dir, box)
+		c.Spool, recoveryLog, err = openSpool(dir, box)
 	}
 	if err != nil && !cfg.SpoolRequired {
 		c.Log.WarnContext(ctx, "there is no local spool: a purchase that a crash or a restore of the database loses can only be looked up at its carrier", "error", err)
@@ -100,11 +101,13 @@ func addSpool(ctx context.Context, cfg config.Config, box *seal.Box, c *shipping
 	}
 
 	c.SpoolRequired = cfg.SpoolRequired
-	c.RecoveryLog.Sync = cfg.SpoolSync
-	if cfg.SpoolDir != "" {
-		return nil
+	recoveryLog.Sync = cfg.SpoolSync
+	if cfg.SpoolDir == "" {
+		if err := takeOverShared(ctx, c.Spool, recoveryLog, c.Log); err != nil {
+			return err
+		}
 	}
-	return takeOverShared(ctx, c.Spool, c.RecoveryLog, c.Log)
+	return addRestores(ctx, dir, box, recoveryLog, c)
 }
 
 // takeOverShared moves what this installation has in the directory that was shared.

@@ -329,6 +329,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		listFinding("partitions", "exist for the coming days", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it creates them every hour`),
 		horizonFinding(inspection.Vitals),
 		purchaseFinding(inspection.Vitals),
+		restoreFinding(inspection.Vitals),
 		jobsFinding(inspection.Vitals),
 		endpointFinding(inspection.Vitals),
 		violationFinding(inspection.Violations),
@@ -480,6 +481,24 @@ func purchaseFinding(vitals store.Vitals) finding {
 		return warn("purchases", says, "look for \"sweep\" and \"job failed\" in the worker's log")
 	}
 	return ok("purchases", says)
+}
+
+// restoreFinding judges whether a restore of the database still holds accounts.
+func restoreFinding(vitals store.Vitals) finding {
+	const subject = "restore"
+	if len(vitals.Held) > 0 {
+		var names []string
+		for _, held := range vitals.Held {
+			names = append(names, fmt.Sprintf("%s (%s): %d", held.Account, held.Name, held.Missing))
+		}
+		return fail(subject, "a restore of the database lost purchases, and these accounts buy nothing new: "+strings.Join(names, ", "),
+			`"waybill restored" lists them: adopt, hold or void each, or use --continue`)
+	}
+	if vitals.Restore.AsksCarriers {
+		return warn(subject, "the database was restored "+vitals.Restore.NoticedAt.Format(time.RFC3339)+", and not every copy that was alive then has compared its recovery log: purchases under a key are looked up first",
+			`start the missing copies with their SPOOL_DIR, or run "waybill restored --continue" if their disks are lost for good`)
+	}
+	return ok(subject, "nothing waits for a restore of the database")
 }
 
 func jobsFinding(vitals store.Vitals) finding {

@@ -136,7 +136,7 @@ func ExitCode(err error) int {
 // exitCodeOf returns the exit code for an answer of the service that is an error.
 func exitCodeOf(refused *client.Error) int {
 	switch {
-	case refused.Code == "outcome_unknown" || refused.Code == "idempotency_in_progress":
+	case refused.Code == "outcome_unknown" || refused.Code == "idempotency_in_progress" || refused.Code == "restore_pending":
 		return exitPending
 	case refused.Status == http.StatusNotFound:
 		return exitNotFound

@@ -47,6 +47,7 @@ func TestAPurchaseWhoseOutcomeIsOpenEndsWithItsOwnCode(t *testing.T) {
 		says   string
 	}{
 		"unknown":     {says(503, `{"code":"outcome_unknown"}`), buy, 7, ""},
+		"restored":    {says(503, `{"code":"restore_pending"}`), buy, 7, ""},
 		"in progress": {says(409, `{"code":"idempotency_in_progress"}`), buy, 7, ""},
 		"no answer":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, buy, 7, ""},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request) {

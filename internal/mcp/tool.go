@@ -211,6 +211,7 @@ var nextSteps = map[string]string{
 	"insufficient_scope":      "The key may not do this. Tell the person; do not try another way.",
 	"idempotency_in_progress": "The same purchase is under way. Call this tool again with the same token.",
 	"outcome_unknown":         "It may have been done. Ask get_shipment; do not buy again.",
+	"restore_pending":         "Nothing was bought now. Wait, then call this tool again with the same token; an operator may have to decide first.",
 	"rate_limited":            "Wait before the next call.",
 	"return_exists":           "The shipment has a return already; do not buy another.",
 }

@@ -219,6 +219,97 @@ func (t *RecoveryLog) read(ctx context.Context, name string, from io.Reader, do 
 	return ctx.Err()
 }
 
+// EachHourBackward calls do with the entries of each file, the younger hours first and
+// in a file the younger entries first, until do reports that it has seen enough of a
+// file. After the files of an hour it calls enough, which says whether to go on with
+// older ones. A file that cannot be decrypted does not keep the others from being read.
+func (t *RecoveryLog) EachHourBackward(ctx context.Context, do func(data []byte) (more bool, err error), enough func() (bool, error)) error {
+	names, err := t.names()
+	if err != nil {
+		return fmt.Errorf("recovery log: %w", err)
+	}
+
+	var unread error
+	for i := len(names) - 1; i >= 0; i-- {
+		err := t.readBackward(ctx, names[i], do)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // another process has removed it
+		case errors.Is(err, ErrOpen):
+			unread = errors.Join(unread, fmt.Errorf("recovery log: %s: %w", names[i], err))
+		case err != nil:
+			return err
+		}
+
+		if i > 0 && hourOf(names[i-1]) == hourOf(names[i]) {
+			continue
+		}
+		if isEnough, err := enough(); err != nil || isEnough {
+			return errors.Join(unread, err)
+		}
+	}
+	return unread
+}
+
+// hourOf is the part of a file's name that says when it was begun.
+func hourOf(name string) string { return name[:min(len(name), len(recoveryLogHour))] }
+
+// readBackward reads where the entries of a file begin, and then the entries from the
+// last one on: an hour can have more of them than fit into memory.
+func (t *RecoveryLog) readBackward(ctx context.Context, name string, do func([]byte) (bool, error)) error {
+	file, err := os.Open(filepath.Join(t.dir, name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+
+	var begins []int64
+	for at := int64(0); at+entryHeader <= info.Size() && ctx.Err() == nil; {
+		var header [entryHeader]byte
+		if _, err := file.ReadAt(header[:], at); err != nil {
+			return ignoreEnd(err)
+		}
+		end := at + entryHeader + int64(binary.BigEndian.Uint32(header[:]))
+		if end > info.Size() {
+			break // its process did not finish it
+		}
+		begins = append(begins, at)
+		at = end
+	}
+
+	end := info.Size()
+	if len(begins) > 0 {
+		last := begins[len(begins)-1]
+		var header [entryHeader]byte
+		if _, err := file.ReadAt(header[:], last); err != nil {
+			return ignoreEnd(err)
+		}
+		end = last + entryHeader + int64(binary.BigEndian.Uint32(header[:]))
+	}
+	for i := len(begins) - 1; i >= 0; i-- {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		sealed := make([]byte, end-begins[i]-entryHeader)
+		if _, err := file.ReadAt(sealed, begins[i]+entryHeader); err != nil {
+			return ignoreEnd(err)
+		}
+		end = begins[i]
+
+		data, err := t.box.Open(sealed, "recovery_log", name)
+		if err != nil {
+			return err
+		}
+		if more, err := do(data); err != nil || !more {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
 // writtenFor is how long a file may still be written to after the beginning of
 // its hour: the hour itself, and another for clocks that differ.
 const writtenFor = 2 * time.Hour

@@ -142,3 +142,55 @@ func TestManyAddAtOnce(t *testing.T) {
 		t.Errorf("%d entries, %v", len(list), err)
 	}
 }
+
+// TestTheRecoveryLogIsReadFromItsEnd has two processes write in two hours, and one of them
+// die in the middle of an entry.
+func TestTheRecoveryLogIsReadFromItsEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	first := recoveryLog(t, dir, 1)
+	add(t, first, noon, "one")
+	add(t, first, noon, "two")
+	add(t, first, noon.Add(time.Hour), "three")
+	files, err := filepath.Glob(filepath.Join(dir, "2026030413-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	file, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write([]byte{0, 0, 1, 0, 7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	read := func(perFile, hours int) (list []string) {
+		seen := 0
+		err := recoveryLog(t, dir, 1).EachHourBackward(t.Context(), func(data []byte) (bool, error) {
+			seen++
+			list = append(list, string(data))
+			return seen < perFile, nil
+		}, func() (bool, error) {
+			seen = 0
+			hours--
+			return hours == 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if list := read(9, 9); !slices.Equal(list, []string{"three", "two", "one"}) {
+		t.Errorf("read %q", list)
+	}
+	if list := read(1, 9); !slices.Equal(list, []string{"three", "two"}) {
+		t.Errorf("the last of each file: %q", list)
+	}
+	if list := read(9, 1); !slices.Equal(list, []string{"three"}) {
+		t.Errorf("the last hour: %q", list)
+	}
+}

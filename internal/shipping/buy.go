@@ -1,6 +1,7 @@
 package shipping
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"slices"
@@ -60,6 +61,9 @@ func (s *Service) buy(ctx context.Context, in BuyInput) (Bought, error) {
 	}
 	if b.isInstant {
 		return s.buyAtOnce(ctx, b)
+	}
+	if earlier, err := s.awaitLookups(ctx, b); earlier != nil || err != nil {
+		return value(earlier), err
 	}
 
 	r := s.newRun(ctx, b, "response")
@@ -229,12 +233,32 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	b.take(b.offers[0])
 	b.isInstant = s.accounts.AreInstant(b.offers, b.shipment.Order)
 	if in.named() && !b.isInstant {
-		b.shipment.Purchase.Key = in.IdempotencyKey
+		if b.shipment.Purchase.Key, err = s.carrierName(ctx, in); err != nil {
+			return nil, err
+		}
 	}
 	if !b.needsApproval {
 		err = s.checkDisk(in.Tenant, b.shipment.Purchase.Simulated)
 	}
 	return b, err
+}
+
+// carrierName is the name that a purchase is known by at carriers: its key, unless a purchase of
+// the key was lost in a restore and voided. A carrier that repeats what it sold under a
+// name would sell that one again.
+func (s *Service) carrierName(ctx context.Context, in BuyInput) (string, error) {
+	if !s.lastRestore().HasMissing || !in.Tenant.Livemode {
+		return in.IdempotencyKey, nil
+	}
+
+	missing, err := s.store.MissingUnder(ctx, in.Tenant, in.IdempotencyKey)
+	switch {
+	case ship.KindOf(err) == ship.NotFound:
+		return in.IdempotencyKey, nil
+	case err == nil && missing.State == store.PurchaseVoided:
+		return "", nil
+	}
+	return in.IdempotencyKey, err
 }
 
 // take makes the offer the purchase that is being tried.
@@ -389,6 +413,18 @@ func (s *Service) earlierIfTaken(ctx context.Context, in BuyInput, err error) (*
 		return nil, err
 	}
 	earlier, err := s.recall(ctx, in)
+	if ship.KindOf(err) != ship.NotFound {
+		return &earlier, err
+	}
+
+	// The key is that of a purchase which a restore lost, as another copy has just
+	// found out.
+	if err = s.recallMissing(ctx, in); err == nil {
+		earlier, err = s.recall(ctx, in)
+	}
+	if ship.KindOf(err) == ship.NotFound {
+		err = store.RestorePending(soonestRestoreRetry)
+	}
 	return &earlier, err
 }
 
@@ -409,7 +445,7 @@ func value(b *Bought) Bought {
 // that tell of it.
 func (s *Service) creation(sh ship.Shipment, p ship.Sale, name ship.KeyName) store.Creation {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	fillPurchase(&sh.Purchase, p, now)
+	fillPurchase(&sh.Purchase, p, cmp.Or(sh.Purchase.BoughtAt, now))
 	sh.State = ship.StatePurchased
 	sh.Sequence = 2
 	sh.Progress = ship.Progress{

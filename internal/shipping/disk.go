@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -54,14 +55,13 @@ func (s *Service) SpoolFailure() error {
 // request is in the recovery log, and there is room for the sale.
 func (r *run) secure() error {
 	err := r.reserveRoom()
-	if failed := r.appendToRecoveryLog(); failed != nil {
-		err = errors.Join(err, failed)
-	}
+	err = errors.Join(err, r.logAttempt(restore.Requested, r.b.attempt))
 	if err == nil || !r.spoolRequired || !r.b.in.Tenant.Livemode {
 		return nil
 	}
 
 	r.freeRoom()
+	_ = r.logAttempt(restore.NotSold, r.b.attempt) // it is logged that the disk does not work
 	r.log.ErrorContext(r.ctx, "purchase not sent, because the local spool cannot be written to", "shipment", r.b.shipment.ID, "error", err)
 	return withoutDisk(err)
 }

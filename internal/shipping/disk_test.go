@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -32,7 +33,7 @@ func diskBench(t *testing.T, dir string, change ...func(*settings)) liveBench {
 
 	set := func(s *settings) {
 		s.Spool = spool
-		s.RecoveryLog = recoveryLog
+		s.RecoveryLog = &restore.Log{RecoveryLog: recoveryLog}
 		s.SpoolRequired = true
 	}
 	return newLiveBench(t, "ups", append([]func(*settings){set}, change...)...)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -29,13 +30,11 @@ func (s *Service) ForgetPeople(ctx context.Context) error {
 	}
 
 	_, err = s.recoveryLog.Rewrite(ctx, time.Now(), func(data []byte) ([]byte, bool) {
-		var entry asked
+		var entry restore.Entry
 		if err := json.Unmarshal(data, &entry); err != nil || !erased[ship.Subject{Tenant: entry.Tenant, ID: entry.Shipment.Raw()}] {
 			return nil, false
 		}
-		entry.Order = entry.Order.WithoutPersonalData()
-		entry.Purchase = entry.Purchase.WithoutPersonalData()
-		changed, err := json.Marshal(entry)
+		changed, err := json.Marshal(entry.WithoutPersonalData())
 		return changed, err == nil && !bytes.Equal(changed, data)
 	})
 	if err != nil {

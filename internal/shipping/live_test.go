@@ -22,6 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/quoting"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -51,6 +52,7 @@ type liveBench struct {
 	carrier        *carrier.Carrier
 	spool          *seal.Spool
 	recoveryLogDir string
+	restores       *restore.Watch
 	controls       map[string]bool // numbers of labels that were sold as controls
 }
 
@@ -103,8 +105,13 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		t.Fatal(err)
 	}
 	recoveryLogDir := t.TempDir()
-	recoveryLog, err := seal.OpenRecoveryLog(recoveryLogDir, box, shipping.RecoveryLogRetention)
+	opened, err := seal.OpenRecoveryLog(recoveryLogDir, box, shipping.RecoveryLogRetention)
 	if err != nil {
+		t.Fatal(err)
+	}
+	recoveryLog := &restore.Log{RecoveryLog: opened, Installation: "test"}
+	restores := restore.New(restore.Config{Store: st, Log: recoveryLog, Box: box, Dir: recoveryLogDir, Slog: slog.New(slog.DiscardHandler)})
+	if err := restores.Look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	labels, err := label.NewRenderer("")
@@ -112,7 +119,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		t.Fatal(err)
 	}
 	config := settings{quoting: quoting.Config{SoftDeadline: 5 * time.Second}, Config: shipping.Config{
-		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, RecoveryLog: recoveryLog,
+		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, RecoveryLog: recoveryLog, Restores: restores,
 		Waits: shipping.Waits{
 			Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: 10 * time.Minute, Review: time.Hour,
 		},
@@ -122,7 +129,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBenc
 		c(&config)
 	}
 	quotes, service := config.open()
-	return liveBench{controls: map[string]bool{}, emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, bench: bench{store: st, account: a, tenant: tenant, url: address, Service: service, quotes: quotes}}
+	return liveBench{controls: map[string]bool{}, emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, restores: restores, bench: bench{store: st, account: a, tenant: tenant, url: address, Service: service, quotes: quotes}}
 }
 
 // connectedTo are the accounts of tenants that are all connected to the carriers.

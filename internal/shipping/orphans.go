@@ -88,6 +88,7 @@ func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (stat
 	switch ship.KindOf(err) {
 	case "":
 		state = string(v.State)
+		s.logVoid(x.Tenant, x.Shipment, x.Attempt, x.Purchase)
 	case ship.Unsupported:
 		state = store.OrphanVoidNotNeeded // what this carrier sold and nobody hands over is not billed
 	case ship.Invalid:

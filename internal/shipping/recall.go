@@ -13,6 +13,12 @@ import (
 // ship.NotFound if the key remembers nothing.
 func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 	m, err := s.store.IdempotencyRecord(ctx, in.Tenant, in.IdempotencyKey)
+	if ship.KindOf(err) == ship.NotFound && s.lastRestore().HasMissing {
+		if err := s.recallMissing(ctx, in); err != nil {
+			return Bought{}, err
+		}
+		m, err = s.store.IdempotencyRecord(ctx, in.Tenant, in.IdempotencyKey)
+	}
 	if err != nil {
 		return Bought{}, err
 	}
@@ -31,6 +37,10 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 		return Bought{}, err
 	}
 	return s.recallShipment(ctx, in, m, sh)
+}
+
+func keyReused() *ship.Error {
+	return ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was already used for another request, and nothing was bought now; repeat that request to get its response")
 }
 
 // recallShipment answers with where the purchase stands; nothing new is bought

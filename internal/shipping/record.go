@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -27,6 +28,19 @@ func (r *run) record(a purchase.Act) purchase.Report {
 	sh := r.b.shipment
 	sh.Purchase = sale.Purchase
 	c := r.creation(sh, sale.Sale, r.nameOf(r.b.in))
+
+	// Only what a restore lost is recorded without its label.
+	if len(sale.Sale.Label.Data) == 0 {
+		err := failpoint.Around("record_unlabelled", func() error {
+			return r.store.InTx(r.ctx, sh.Tenant, func(tx *store.Store) error {
+				return r.recordSale(tx, a.Attempt, a.Sale.Attempt, sale)
+			})
+		})
+		if err == nil {
+			r.eventsRecorded()
+		}
+		return reported(err)
+	}
 
 	var sequence int
 	write := func(st *store.Store) (err error) {
@@ -104,6 +118,7 @@ func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 		v, voidErr := c.Void(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, *bought), *bought)
 		err = voidErr
 		if err == nil && v.State == ship.StateVoided {
+			r.logVoid(r.b.in.Tenant, r.b.shipment.ID, a.Sale.Attempt, *bought)
 			r.refused = priceChanged(*bought)
 			return reported(nil)
 		}
@@ -175,11 +190,12 @@ func (r *run) markUncertain(a purchase.Act) purchase.Report {
 }
 
 // review gives the purchase to a person.
-func (r *run) review(purchase.Act) purchase.Report {
-	return r.change(0, func(sh *ship.Shipment) (bool, []ship.Scan) {
-		sh.State = ship.StateNeedsReview
-		return true, []ship.Scan{ship.FailedScan(time.Now().UTC(), ship.ReasonPurchaseUnconfirmed)}
-	})
+func (r *run) review(purchase.Act) purchase.Report { return r.change(0, needReview) }
+
+// needReview is the change of a purchase that a person decides about.
+func needReview(sh *ship.Shipment) (notified bool, scans []ship.Scan) {
+	sh.State = ship.StateNeedsReview
+	return true, []ship.Scan{ship.FailedScan(time.Now().UTC(), ship.ReasonPurchaseUnconfirmed)}
 }
 
 // fail ends a purchase that bought nothing. A client who was told of the
@@ -343,6 +359,10 @@ func (r *run) unsettled(err error) error {
 func (r *run) answerTo(v purchase.Verdict) (Bought, error) {
 	switch v.Kind {
 	case purchase.Bought:
+		// The label of what a restore lost may be lost.
+		if r.present.State == ship.StateNeedsReview {
+			return Bought{Shipment: r.present, Pending: true}, nil
+		}
 		return Bought{Shipment: r.present.AsCreated()}, nil
 	case purchase.Rejected:
 		return Bought{}, r.rejection()
@@ -390,7 +410,7 @@ func (r *run) rejection() error {
 			Carrier:    r.b.shipment.Purchase.Carrier,
 			RetryAfter: 5 * time.Second,
 		}
-	case ship.CodeOf(r.refused) == "price_changed" || errors.Is(r.refused, errNoDisk):
+	case ship.CodeOf(r.refused) == "price_changed", ship.CodeOf(r.refused) == "restore_pending", errors.Is(r.refused, errNoDisk):
 		return r.refused
 	}
 

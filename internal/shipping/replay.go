@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -40,6 +41,7 @@ func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
 	if err == nil {
 		err = r.spool.Put(spoolName(r.b.shipment.ID, a.Sale.Attempt), data)
 	}
+	_ = r.logAttempt(restore.Sold, a.Sale.Attempt)
 	if err != nil {
 		r.log.ErrorContext(r.ctx, "purchase not written to the local spool before recording", "shipment", r.b.shipment.ID, "error", err)
 	}

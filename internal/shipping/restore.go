@@ -2,183 +2,233 @@ package shipping
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// What a database that was put back to an earlier moment forgot, and this
-// machine's disk did not.
+// What a database that was put back to an earlier moment lost: which purchases wait
+// for it, and what the recovery log keeps for it.
 
-// replayLost records a spooled purchase of which the database knows nothing any
-// more, because it was restored to an earlier moment. A named one waits for its
-// client to ask again; any other is voided.
-func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
-	if x.Purchase.Key != "" && time.Since(x.Purchase.BoughtAt) < restoreWatch {
+// RecoveryLogRetention is for how long the recovery log keeps what carriers were asked
+// for and what they sold.
+const RecoveryLogRetention = 72 * time.Hour
+
+// logAttempt adds what became of the present attempt to this machine's recovery log, for a
+// database that is put back to an earlier moment. Whether a purchase fails for an error is
+// for its caller to say: the database has it too.
+func (r *run) logAttempt(kind restore.EntryKind, number int) error {
+	if r.recoveryLog == nil || r.b.shipment.Purchase.Simulated {
 		return nil
 	}
 
-	err := failpoint.Around("forgotten_orphan", func() error {
-		return s.store.RecordOrphan(ctx, store.OrphanedLabel{
-			Tenant:   x.Tenant,
-			Shipment: x.Shipment,
-			Attempt:  x.Attempt,
-			FoundBy:  "restore",
-			Purchase: x.Purchase,
-		})
-	})
-	if err != nil && ship.KindOf(err) != ship.Conflict {
-		return err
+	entry := r.entryOf(number)
+	entry.Kind = kind
+	switch kind {
+	case restore.Sold:
+		known := r.attempt(number).sold
+		entry.Purchase = known.Purchase
+		entry.Sale = &known.Sale
+	default:
+		entry.At = r.attempt(number).StartedAt
+		entry.Purchase.Routing = ship.Routing{} // most attempts are followed by a sale
 	}
-	return failpoint.Around("lost_unspool", func() error { return s.spool.Remove(name) })
+	return r.addToLog(entry)
 }
 
-// asked is a purchase that a carrier is about to be asked for, as it stands on
-// this machine's disk for some days.
-type asked struct {
-	At        time.Time       `json:"at"`
-	Tenant    ship.Tenant     `json:"tenant"`
-	Shipment  ship.ShipmentID `json:"shipment"`
-	Attempt   int             `json:"attempt"`
-	Reference string          `json:"reference"`
-	Order     ship.Order      `json:"order"`
-	Purchase  ship.Purchase   `json:"deal"`
-}
-
-// appendToRecoveryLog records on this machine's disk what the carrier is about
-// to sell.
-func (r *run) appendToRecoveryLog() error {
+// entryOf is what is known of an attempt, and what the repeat of its request is answered
+// with.
+func (r *run) entryOf(number int) restore.Entry {
 	sh := r.b.shipment
-	if r.recoveryLog == nil || sh.Purchase.Simulated {
-		return nil
+	attempt := r.attempt(number)
+	entry := restore.Entry{
+		At:          time.Now(),
+		Tenant:      sh.Tenant,
+		Shipment:    sh.ID,
+		Attempt:     number,
+		Reference:   attempt.Reference,
+		Order:       sh.Order,
+		Purchase:    sh.Purchase,
+		Version:     sh.Version,
+		DuplicateOf: sh.DuplicateOf,
 	}
 
-	sh.Purchase.Routing = ship.Routing{} // nobody asks a lost purchase why
-	present := r.attempt(r.b.attempt)
-	data, err := json.Marshal(asked{
-		At:        present.StartedAt,
-		Tenant:    sh.Tenant,
-		Shipment:  sh.ID,
-		Attempt:   present.Number,
-		Reference: present.Reference,
-		Order:     sh.Order,
-		Purchase:  sh.Purchase,
-	})
-	if err == nil {
-		err = failpoint.Around("recovery_log", func() error { return r.recoveryLog.Append(present.StartedAt, data) })
+	// A job that goes on with a purchase has only what is recorded of its request.
+	fingerprint := r.b.in.Fingerprint
+	if fingerprint == [32]byte{} && sh.Purchase.Key != "" {
+		if known, err := r.store.IdempotencyRecord(r.ctx, sh.Tenant, sh.Purchase.Key); err == nil {
+			fingerprint = known.Fingerprint
+		}
 	}
+	if fingerprint != [32]byte{} {
+		entry.Fingerprint = fingerprint[:]
+	}
+	return entry
+}
+
+func (s *Service) addToLog(entry restore.Entry) error {
+	err := failpoint.Around("recovery_log", func() error { return s.recoveryLog.Append(entry) })
 	if err != nil {
-		r.log.ErrorContext(r.ctx, "purchase not written to the recovery log; a database restore would lose it", "shipment", sh.ID, "error", err)
+		s.log.Error("purchase not written to the recovery log; a database restore would lose it", "shipment", entry.Shipment, "error", err)
 	}
 	return err
 }
 
-// RecoveryLogRetention is for how long the recovery log must tell of a purchase: until the
-// clients have had their time to ask again for what a restore lost, and a day.
-const RecoveryLogRetention = restoreWatch + 24*time.Hour
-
-// lostLooks is how often a lost purchase is looked for: one look may come
-// before the carrier shows it.
-const lostLooks = 2
-
-// forgottenPurchases counts how often each lost purchase was looked for, by its
-// reference.
-type forgottenPurchases struct {
-	mu    sync.Mutex
-	looks map[string]int
-}
-
-// VoidForgotten looks for what this machine had carriers sell before the
-// database was put back to an earlier moment and which it forgot. It is taken
-// back; what a client has a name for, only when it had time to ask again.
-func (s *Service) VoidForgotten(ctx context.Context) error {
-	if s.recoveryLog == nil || !s.restoredWithin(RecoveryLogRetention) {
-		return nil
+// logVoid adds that a label was voided: after a restore it is not missing.
+func (s *Service) logVoid(t ship.Tenant, id ship.ShipmentID, attempt int, bought ship.Purchase) {
+	if s.recoveryLog == nil || bought.Simulated {
+		return
 	}
-
-	s.lost.mu.Lock()
-	defer s.lost.mu.Unlock()
-	if s.lost.looks == nil {
-		s.lost.looks = map[string]int{}
-	}
-
-	restored := time.Unix(0, s.restoredAt.Load())
-	var batch []asked
-	err := s.recoveryLog.Each(ctx, func(data []byte) error {
-		var x asked
-		if err := json.Unmarshal(data, &x); err != nil {
-			return fmt.Errorf("recovery log: %w", err)
-		}
-
-		isSought := s.lost.looks[x.Reference] >= lostLooks
-		isAwaited := x.Purchase.Key != "" && s.restoredLately() // its client may still ask again
-		if x.At.After(restored) || isSought || isAwaited {
-			return nil
-		}
-
-		batch = append(batch, x)
-		if len(batch) < 500 {
-			return nil
-		}
-		err := s.takeBackUnknown(ctx, batch)
-		batch = batch[:0]
-		return err
+	_ = s.addToLog(restore.Entry{ // an error is logged there
+		Kind:     restore.Voided,
+		At:       time.Now(),
+		Tenant:   t,
+		Shipment: id,
+		Attempt:  attempt,
+		Purchase: bought.WithoutPersonalData(),
 	})
-
-	// An entry that cannot be read must not keep back those that were.
-	return errors.Join(err, s.takeBackUnknown(ctx, batch))
 }
 
-// takeBackUnknown voids those of which the database knows nothing.
-func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
-	if len(list) == 0 {
+// lastRestore is what was known of the last restore a moment ago.
+func (s *Service) lastRestore() store.RestoreState {
+	if s.restores == nil {
+		return store.RestoreState{}
+	}
+	return s.restores.State()
+}
+
+// NoticeRestore compares the database with what this machine's disk knows of it. It is
+// called at the start and every few seconds.
+func (s *Service) NoticeRestore(ctx context.Context) error {
+	if s.restores == nil {
+		return nil
+	}
+	return s.restores.Look(ctx)
+}
+
+// LeaveRestores records that this copy stops in order.
+func (s *Service) LeaveRestores(ctx context.Context) error {
+	if s.restores == nil {
+		return nil
+	}
+	return s.restores.End(ctx)
+}
+
+// restoreReach is how many attempts of a lost purchase are looked for.
+const restoreReach = 3
+
+// loss is what a restore may have lost of the purchase, beyond what the logs have: one
+// that has a name, or was there before the restore.
+func (r *run) loss() purchase.Loss {
+	sh := r.b.shipment
+	last := r.lastRestore()
+	isNew := sh.Purchase.Key == "" && sh.CreatedAt().After(last.NoticedAt)
+	if !last.AsksCarriers || !sh.Tenant.Livemode || isNew {
+		return purchase.Loss{}
+	}
+
+	loss := purchase.Loss{Reach: restoreReach, Voided: map[int]bool{}}
+	for number, attempt := range r.attempts {
+		if attempt.isRecorded {
+			loss.Voided[number] = purchase.Outcome(attempt.Outcome) == purchase.WasOrphaned
+		}
+	}
+	return loss
+}
+
+// How soon a client is asked to repeat a purchase that waits for a restore.
+const (
+	soonestRestoreRetry = time.Second
+	latestRestoreRetry  = time.Minute
+)
+
+// awaitLookups refuses a purchase under a key while it may have been made in the time that
+// a restore lost, and the carriers cannot tell yet. One that is recorded, or that a log
+// has, is answered.
+func (s *Service) awaitLookups(ctx context.Context, b *buying) (*Bought, error) {
+	last := s.lastRestore()
+	if !last.AsksCarriers || !b.in.Tenant.Livemode || b.isInstant || b.shipment.Purchase.Key == "" {
+		return nil, nil
+	}
+	if earlier, err := s.recall(ctx, b.in); ship.KindOf(err) != ship.NotFound {
+		return &earlier, err
+	}
+
+	all, err := s.accounts.List(ctx, b.in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	wait := time.Duration(0)
+	for _, c := range all {
+		if c.Simulated() {
+			continue
+		}
+		if !canFind(c) {
+			return nil, store.RestorePending(latestRestoreRetry)
+		}
+		trust, err := s.trustIn(ctx, b.in.Tenant, c)
+		if err != nil {
+			return nil, err
+		}
+		wait = max(wait, time.Until(last.NoticedAt.Add(trust.delay)))
+	}
+	if wait > 0 {
+		return nil, store.RestorePending(min(max(wait, soonestRestoreRetry), latestRestoreRetry))
+	}
+	return nil, nil
+}
+
+func canFind(c *carrier.Carrier) bool {
+	for _, ability := range c.Abilities() {
+		if ability == "find" {
+			return true
+		}
+	}
+	return false
+}
+
+// verify makes sure that the database which the purchase was recorded in is compared with
+// this machine's disk before a carrier is asked. It costs nothing unless the database is
+// another one than before.
+func (r *run) verify() error {
+	sh := r.b.shipment
+	if r.restores == nil || !sh.Tenant.Livemode || sh.Purchase.Simulated || r.restores.IsVerified() {
 		return nil
 	}
 
-	ids := make([]ship.Subject, len(list))
-	for i, x := range list {
-		ids[i] = ship.Subject{Tenant: x.Tenant, ID: x.Shipment.Raw()}
+	if err := r.restores.Verify(r.ctx); err != nil {
+		r.log.ErrorContext(r.ctx, "purchase not sent: the database could not be compared with the recovery log", "shipment", sh.ID, "error", err)
+		return store.RestorePending(soonestRestoreRetry)
 	}
-	known, err := s.store.Known(ctx, ids)
+	isHeld, err := r.store.IsHeld(r.ctx, sh.Tenant, sh.ID, sh.Purchase.Key)
+	if err != nil || isHeld || r.lastRestore().AsksCarriers && sh.Purchase.Key != "" {
+		return store.RestorePending(soonestRestoreRetry)
+	}
+	return nil
+}
+
+// replayLost keeps a spooled purchase of which the database knows nothing any more for a
+// person to decide about.
+func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
+	if s.restores == nil {
+		return nil
+	}
+
+	err := s.restores.AddSale(ctx, restore.Entry{
+		At:       x.Purchase.BoughtAt,
+		Tenant:   x.Tenant,
+		Shipment: x.Shipment,
+		Attempt:  x.Attempt,
+		Purchase: x.Purchase,
+		Sale:     &x.Sale,
+	})
 	if err != nil {
 		return err
 	}
-
-	for i, x := range list {
-		if known[ids[i]] {
-			continue
-		}
-
-		forgotten := ship.Shipment{
-			ID:       x.Shipment,
-			Tenant:   x.Tenant,
-			Order:    x.Order,
-			Purchase: x.Purchase,
-		}
-		attempt := store.Attempt{
-			Number:     x.Attempt,
-			Reference:  x.Reference,
-			Carrier:    x.Purchase.Carrier,
-			Connection: x.Purchase.Connection,
-			Service:    x.Purchase.Service,
-			StartedAt:  x.At,
-		}
-		r := s.resume(ctx, forgotten, []store.Attempt{attempt}, "restore")
-		r.sure = true
-
-		switch v := r.machine().Forgotten(x.Attempt); {
-		case v.Kind == purchase.Settled:
-			s.lost.looks[x.Reference]++
-		case v.Err != nil:
-			s.log.WarnContext(ctx, "label lost by a database restore cannot be voided yet", "shipment", x.Shipment, "carrier", x.Purchase.Carrier, "error", v.Err)
-		}
-	}
-	return ctx.Err()
+	return failpoint.Around("lost_unspool", func() error { return s.spool.Remove(name) })
 }

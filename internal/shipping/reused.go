@@ -14,16 +14,15 @@ import (
 // one. It names the shipment of that one and what differs. It never advises a new
 // key: with one, a client that only wants to repeat its purchase would buy again.
 func (s *Service) reused(ctx context.Context, in BuyInput, earlier store.IdempotencyRecord) error {
-	refusal := ship.Coded(ship.Invalid, "idempotency_key_reused",
-		"the idempotency key was already used for another request, and nothing was bought now; repeat that request to get its response")
 	if earlier.Shipment == "" {
-		return refusal
+		return keyReused()
 	}
 
 	shipment, err := s.store.Shipment(ctx, in.Tenant, earlier.Shipment)
 	if err != nil {
-		return refusal // it is no longer stored
+		return keyReused() // it is no longer stored
 	}
+	refusal := keyReused()
 	refusal.Message = fmt.Sprintf("the idempotency key was already used for shipment %s, and nothing was bought now; "+
 		"read that shipment, or repeat its request to get its response", shipment.ID)
 	refusal.Details = map[string]any{"shipmentId": string(shipment.ID)}

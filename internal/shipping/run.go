@@ -10,6 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -23,8 +24,9 @@ type run struct {
 	ctx      context.Context
 	b        *buying
 	foundBy  string
-	sure     bool             // where each attempt was made is known, whatever happened to the database
 	attempts map[int]*attempt // by number
+
+	found map[ship.ConnectionID]bool // connections whose control was found
 
 	sending   chan struct{} // closed when a carrier is first asked to sell
 	firstSend sync.Once
@@ -59,6 +61,7 @@ func (s *Service) newRun(ctx context.Context, b *buying, foundBy string) *run {
 		b:        b,
 		foundBy:  foundBy,
 		attempts: map[int]*attempt{},
+		found:    map[ship.ConnectionID]bool{},
 		sending:  make(chan struct{}),
 	}
 }
@@ -112,27 +115,6 @@ func (r *run) machine() purchase.Machine {
 		},
 		Loss: r.loss(),
 	}
-}
-
-// loss is what a restore may have lost of the purchase: one that has a name, or
-// was there before it.
-func (r *run) loss() purchase.Loss {
-	if !r.restoredLately() {
-		return purchase.Loss{}
-	}
-	sh := r.b.shipment
-	restoredAt := time.Unix(0, r.restoredAt.Load())
-	if sh.Purchase.Key == "" && sh.CreatedAt().After(restoredAt) {
-		return purchase.Loss{}
-	}
-
-	loss := purchase.Loss{Reach: restoreReach, Voided: map[int]bool{}}
-	for number, attempt := range r.attempts {
-		if attempt.isRecorded {
-			loss.Voided[number] = purchase.Outcome(attempt.Outcome) == purchase.WasOrphaned
-		}
-	}
-	return loss
 }
 
 // do carries out an act.
@@ -314,6 +296,12 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 		r.b.shipment.State = ship.StatePurchasing
 		r.remember([]store.Attempt{next})
 	}
+	if ship.KindOf(err) == ship.Conflict && ship.CodeOf(err) == "" {
+		sh := r.b.shipment
+		if isHeld, heldErr := r.store.IsHeld(r.ctx, sh.Tenant, sh.ID, ""); heldErr != nil || isHeld {
+			return purchase.Report{Result: purchase.Broken, Err: store.RestorePending(latestRestoreRetry)}
+		}
+	}
 	return reported(err)
 }
 
@@ -323,6 +311,9 @@ func (r *run) send(a purchase.Act) purchase.Report {
 	c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, r.b.shipment.Purchase)
 	if err == nil && time.Since(r.attempt(a.Attempt).StartedAt) > r.waits.Settle/3 {
 		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
+	}
+	if err == nil {
+		err = r.verify()
 	}
 	if err != nil {
 		r.refuse(err)
@@ -353,6 +344,7 @@ func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 		return purchase.Report{Result: purchase.NotSent, Stop: true}
 	}
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
+
 	// The room of a sale is given back once it is written.
 	if err != nil {
 		r.freeRoom()
@@ -367,10 +359,12 @@ func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 		return purchase.Report{Result: purchase.Lost}
 
 	case ship.Invalid, ship.Unsupported:
+		_ = r.logAttempt(restore.NotSold, number)
 		r.refuse(err)
 		return purchase.Report{Result: purchase.Refused}
 	}
 
+	_ = r.logAttempt(restore.NotSold, number)
 	r.refuse(err)
 	return purchase.Report{Result: purchase.NotSent}
 }
@@ -416,7 +410,7 @@ func (r *run) look(a purchase.Act) purchase.Report {
 // lookUp asks the carrier for an attempt, and says what its answer is worth.
 func (r *run) lookUp(a purchase.Act) purchase.Report {
 	attempt := r.attempt(a.Attempt)
-	if !attempt.isRecorded || r.restoredLately() && !r.sure {
+	if !attempt.isRecorded || r.loss().Reach > 0 {
 		return r.lookEverywhere(a.Attempt)
 	}
 
@@ -521,10 +515,13 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 			return report
 		case purchase.Unsure:
 			unsure = true
+		case purchase.Absent:
+			unsure = unsure || !r.isControlled(c)
 		}
 	}
 
 	if unsure {
+		r.refused = store.RestorePending(latestRestoreRetry)
 		return purchase.Report{Result: purchase.Unsure}
 	}
 	return purchase.Report{Result: purchase.Absent}

@@ -14,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/quoting"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -66,8 +67,9 @@ type Service struct {
 	waits          Waits
 	eventsRecorded func()
 	log            *slog.Logger
-	spool          *seal.Spool       // nil keeps nothing
-	recoveryLog    *seal.RecoveryLog // nil keeps nothing
+	spool          *seal.Spool    // nil keeps nothing
+	recoveryLog    *restore.Log   // nil keeps nothing
+	restores       *restore.Watch // nil notices none
 	spoolRequired  bool
 	outcomes       func(purchase.Act, purchase.Result)
 	decided        func(strategy string)
@@ -75,9 +77,7 @@ type Service struct {
 
 	exchanged      func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
 	forgottenUntil atomic.Int64                                                            // in nanoseconds; what was erased before is not in the recovery log
-	restoredAt     atomic.Int64                                                            // in nanoseconds; 0 for never
-	lost           forgottenPurchases
-	purchases      sync.WaitGroup // those that are under way, answered or not
+	purchases      sync.WaitGroup                                                          // those that are under way, answered or not
 }
 
 // Drain waits until the purchases that are under way have ended, or ctx has.
@@ -108,9 +108,10 @@ type Config struct {
 	Waits          Waits
 	EventsRecorded func() // called after events are recorded; nil tells nobody
 	Log            *slog.Logger
-	Spool          *seal.Spool       // holds what was bought until it is recorded; nil for simulated carriers alone
-	RecoveryLog    *seal.RecoveryLog // tells what carriers were asked to sell, whatever happens to the database; nil likewise
-	SpoolRequired  bool              // refuses live purchases while either cannot be written to
+	Spool          *seal.Spool    // holds what was bought until it is recorded; nil for simulated carriers alone
+	RecoveryLog    *restore.Log   // tells what carriers were asked for and sold, whatever happens to the database; nil likewise
+	Restores       *restore.Watch // with the same log; nil notices no restore
+	SpoolRequired  bool           // refuses live purchases while either cannot be written to
 
 	// Decided is told what chose for a purchase: the strategy; nil tells
 	// nobody.
@@ -168,6 +169,7 @@ func New(c Config) *Service {
 		spool:          c.Spool,
 		recoveryLog:    c.RecoveryLog,
 		spoolRequired:  c.SpoolRequired,
+		restores:       c.Restores,
 		outcomes:       c.Observe,
 		decided:        c.Decided,
 		controlled:     c.Controlled,
@@ -177,31 +179,4 @@ func New(c Config) *Service {
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },
 		}),
 	}
-}
-
-// restoreReach is how many attempts of a lost purchase are looked for.
-const restoreReach = 3
-
-// restoreWatch is for how long after a restore every named purchase is looked
-// up before it is made.
-const restoreWatch = 48 * time.Hour
-
-// RecordRestore learns whether the database was put back to an earlier moment
-// lately. It is called at the start and now and then.
-func (s *Service) RecordRestore(ctx context.Context) error {
-	at, err := s.store.RestoredAt(ctx)
-	if err != nil {
-		return err
-	}
-	if !at.IsZero() {
-		s.restoredAt.Store(at.UnixNano())
-	}
-	return nil
-}
-
-func (s *Service) restoredLately() bool { return s.restoredWithin(restoreWatch) }
-
-func (s *Service) restoredWithin(d time.Duration) bool {
-	at := s.restoredAt.Load()
-	return at != 0 && time.Since(time.Unix(0, at)) < d
 }

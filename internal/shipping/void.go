@@ -24,6 +24,11 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	case ship.StateVoided, ship.StateVoiding, ship.StateRefundPending:
 		return sh, nil
 	case ship.StatePurchased:
+	case ship.StateNeedsReview:
+		// What a restore lost was sold, and its label is not known.
+		if sh.Purchase.TrackingNumber == "" {
+			return sh, notReady(sh)
+		}
 	default:
 		return sh, notReady(sh)
 	}
@@ -77,6 +82,7 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 
 	switch ship.KindOf(err) {
 	case "":
+		s.logVoid(sh.Tenant, sh.ID, 0, sh.Purchase)
 		return s.voided(ctx, sh, v.State)
 
 	case ship.Invalid, ship.Unsupported:

@@ -322,6 +322,10 @@ func fillBatches(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.KeepAddressCheck(t.Context(), tenant, "ups", check); err != nil {
 		t.Fatal(err)
 	}
+	lost := store.MissingPurchase{Tenant: tenant, Shipment: ship.NewShipmentID(7, now()), Attempt: 1, Carrier: "ups", Service: "ground", RequestedAt: now(), State: store.PurchaseHeld}
+	if err := f.AddMissing(t.Context(), []store.MissingPurchase{lost}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func fillRouting(t *testing.T, f *fixture, tenant ship.Tenant) {

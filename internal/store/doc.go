@@ -8,7 +8,7 @@
 //     (when a server is given up), query.go (how
 //     statements run), named_args.go, arrays.go, ids.go, subjects.go and nulls.go
 //     (how values are passed and read), migrate.go, logins.go, partitions.go, archive.go,
-//     instance.go, inspection.go, vitals.go and invariants.go (diagnostics),
+//     instance.go, restores.go (that the database was put back), inspection.go, vitals.go and invariants.go (diagnostics),
 //     jobs.go (the queue),
 //     cells.go (which database holds which accounts), moves.go, moves_copy.go and
 //     moves_people.go (how they move between databases).
@@ -19,7 +19,7 @@
 //     audit_verify.go.
 //   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
 //     settled, moved), grouped_writes.go (many in one transaction),
-//     grouped_inserts.go, grouped_settlements.go, purchase_attempts.go, connection_lookups.go (how far look-ups are trusted), returns.go, return_requests.go (of recipients), approvals.go, orphaned_labels.go, charges.go, uploads.go, storage.go (how much an account stores),
+//     grouped_inserts.go, grouped_settlements.go, purchase_attempts.go, connection_lookups.go (how far look-ups are trusted), returns.go, return_requests.go (of recipients), approvals.go, orphaned_labels.go, missing_purchases.go (what a restore lost), charges.go, uploads.go, storage.go (how much an account stores),
 //     spending.go, idempotency.go.
 //   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
 //     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,

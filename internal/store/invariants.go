@@ -40,6 +40,9 @@ const sqlNotAnnounced = `
 SELECT st.id FROM shipment_states st
 WHERE st.id >= $1 AND st.id < $2 AND $3::uuid IS NOT NULL
   AND st.state IN ('purchased', 'voiding', 'refund_pending', 'voided')
+  AND NOT EXISTS ( -- the label of what a restore lost may be lost
+    SELECT FROM missing_purchases m
+    WHERE m.account_id = st.account_id AND m.livemode = st.livemode AND m.shipment_id = st.id)
   AND (
     NOT EXISTS (
       SELECT FROM labels l

@@ -92,6 +92,10 @@ WITH reopened AS (
       SELECT FROM purchase_attempts a
       WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1
         AND a.outcome IN ('declined', 'not_sent', 'not_found', 'orphaned'))
+    AND NOT EXISTS ( -- a restore may have lost a later attempt
+      SELECT FROM missing_purchases m
+      WHERE m.account_id = @account AND m.livemode = @livemode
+        AND (m.state = 'missing' OR m.shipment_id = @id AND m.state IN ('held', 'adopting', 'voiding')))
   RETURNING 1
 ), changed_shipment AS (
   UPDATE shipments SET carrier = @carrier, purchase = @purchase
@@ -112,7 +116,8 @@ WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id
 
 // Again records a further attempt before the carrier is called again, with the
 // purchase that it is to buy. It is ship.Conflict if the attempt before it is not the
-// last, may have bought something, or has failed for good.
+// last, may have bought something, or has failed for good, or a restore of the database
+// holds the account.
 func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) error {
 	_, purchase, err := orderJSON(shipment)
 	if err != nil {

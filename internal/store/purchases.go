@@ -16,13 +16,27 @@ import (
 // intendTemplate records purchases before the carrier is called. Nothing is
 // written of a purchase whose idempotency key is taken; then no row of it comes
 // back.
+//
+// Nor is anything written of a live purchase while a restore of the database may have lost
+// it: the account has missing purchases, the name is that of one, or the process does not
+// know of the restore yet.
 const intendTemplate = `
-reserved_key AS (
+released AS (
+  SELECT * FROM input
+  WHERE NOT @livemode OR @restore_number >= (SELECT r.number FROM restore_state r)
+    AND NOT EXISTS (
+      SELECT FROM missing_purchases m
+      WHERE m.account_id = @account AND m.livemode = @livemode AND m.state = 'missing')
+    AND NOT EXISTS (
+      SELECT FROM missing_purchases m
+      WHERE m.account_id = @account AND m.livemode = @livemode AND m.key = @name
+        AND m.state IN ('held', 'adopting', 'voiding', 'voided'))
+), reserved_key AS (
   INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, offer_fingerprint, shipment_id)
-  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id FROM input WHERE @key IS NOT NULL
+  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id FROM released WHERE @key IS NOT NULL
   ON CONFLICT DO NOTHING RETURNING shipment_id
 ), permitted AS (
-  SELECT * FROM input WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
+  SELECT * FROM released WHERE @key IS NULL OR @id IN (SELECT shipment_id FROM reserved_key)
 ), new_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
   SELECT @id, @account, @livemode, @response_version, @carrier, (
@@ -56,10 +70,13 @@ var intendStatement = compileInsert(intendTemplate,
 	"purchase json",
 	"reference text",
 	"service text",
-	"connection_id uuid")
+	"connection_id uuid",
+	"name text",
+	"restore_number integer")
 
 // Intend records the purchase of the shipment, with its first attempt. It is
-// ship.Conflict when the idempotency key is taken.
+// ship.Conflict when the idempotency key is taken, and restore_pending while a restore of
+// the database holds the account.
 func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, name ship.KeyName) (duplicateOf ship.ShipmentID, err error) {
 	request, purchase, err := orderJSON(shipment)
 	if err != nil {
@@ -85,8 +102,13 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, n
 			"reference":         a.Reference,
 			"service":           a.Service,
 			"connection_id":     null(a.Connection),
+			"name":              null(shipment.Purchase.Key),
+			"restore_number":    s.restoreNumber.Load(),
 		}),
 	})
+	if shipment.Tenant.Livemode && ship.KindOf(err) == ship.Conflict {
+		err = s.whyRefused(ctx, shipment.Tenant, name.Key, shipment.Purchase.Key, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("record the purchase of shipment %s: %w", shipment.ID, err)
 	}

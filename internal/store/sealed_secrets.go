@@ -33,6 +33,7 @@ var (
 	SealedExports   = SealedTable{"exports of personal data", sqlSealedExports, sqlResealExport, resealFilePage}
 	SealedPlugins   = SealedTable{"secrets of carrier plug-ins", sqlSealedPlugins, sqlResealPlugin, resealPage}
 	SealedSigning   = SealedTable{"the signing key", sqlSealedSigning, sqlResealSigning, resealPage}
+	SealedMissing   = SealedTable{"purchases that a restore lost", sqlSealedMissing, sqlResealMissing, resealPage}
 )
 
 // How many rows are read at once, and written in one transaction. A file of an
@@ -155,6 +156,18 @@ const sqlResealSigning = `
 UPDATE instance SET sealed_signing_key = (@to::bytea[])[1]
 WHERE sealed_signing_key = (@from::bytea[])[1]`
 
+const sqlSealedMissing = `
+SELECT account_id, livemode, shipment_id, '', ARRAY[encrypted_entry], account_id::text || livemode::text || shipment_id::text
+FROM missing_purchases
+WHERE account_id::text || livemode::text || shipment_id::text > @after AND substring(encrypted_entry FOR 5) <> @present
+ORDER BY account_id::text || livemode::text || shipment_id::text
+LIMIT @limit`
+
+const sqlResealMissing = `
+UPDATE missing_purchases SET encrypted_entry = (@to::bytea[])[1]
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
+  AND encrypted_entry = (@from::bytea[])[1]`
+
 // ResealRows gives each row with a secret that is not under the present key to
 // reseal, and stores the secrets that it returns; nil leaves a row as it is. The
 // present key is identified by the header of its secrets. A row that somebody else
@@ -223,7 +236,9 @@ FROM (
   UNION ALL
   SELECT @plugins, encrypted_secret FROM carrier_plugins
   UNION ALL
-  SELECT @signing, sealed_signing_key FROM instance) secrets
+  SELECT @signing, sealed_signing_key FROM instance
+  UNION ALL
+  SELECT @missing, encrypted_entry FROM missing_purchases) secrets
 WHERE secret IS NOT NULL
 GROUP BY 1, 2
 ORDER BY 1, 2`
@@ -250,5 +265,6 @@ func (s *Store) CountSecrets(ctx context.Context) ([]SecretCount, error) {
 		"exports":     SealedExports.Title,
 		"plugins":     SealedPlugins.Title,
 		"signing":     SealedSigning.Title,
+		"missing":     SealedMissing.Title,
 	})
 }

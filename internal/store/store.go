@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,9 @@ type Store struct {
 	lastEntry *atomic.Int64 // milliseconds; of the audit log
 	words     *wordKey      // of the search
 	cell      string        // that the database is, among others; empty if it is the only one
+
+	restoreNumber *atomic.Int32 // of the last restore that this process knows
+	servers       *serverWatch
 }
 
 // Options are the settings of a Store.
@@ -58,6 +62,8 @@ type Options struct {
 	// OpenKey decrypts the signing key; nil if only a database with a plain one is
 	// expected.
 	OpenKey func(sealed []byte) ([]byte, error)
+
+	connected func(context.Context, *pgx.Conn) error // called with each new connection; nil for none
 }
 
 const (
@@ -77,7 +83,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		quota:     o.Quota,
 		openKey:   o.OpenKey,
 		stored:    new([2]storageCount),
+
+		restoreNumber: new(atomic.Int32),
+		servers:       new(serverWatch),
 	}
+	s.restoreNumber.Store(math.MaxInt32)
 	if err := s.openPools(ctx, o); err != nil {
 		s.Close()
 		return nil, err
@@ -116,9 +126,11 @@ func (s *Store) openPools(ctx context.Context, o Options) (err error) {
 		}
 	}
 
+	o.connected = s.servers.note
 	if s.app, err = newPools(ctx, o, roleApp, o.Connections, primary); err != nil {
 		return err
 	}
+	o.connected = nil
 	s.group, err = newPool(ctx, o, roleGroup, lookupLanes, groupPlans, usePrimary)
 	return err
 }
@@ -161,8 +173,11 @@ func newPool(ctx context.Context, o Options, role string, connections int32, fur
 	cfg.ConnConfig.Tracer = o.Tracer
 	cfg.PingTimeout = pingTimeout
 	servers(cfg.ConnConfig)
-	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerIDs(conn.TypeMap())
+		if o.connected != nil {
+			return o.connected(ctx, conn)
+		}
 		return nil
 	}
 

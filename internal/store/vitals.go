@@ -21,6 +21,8 @@ type Vitals struct {
 	OrphanedLabels map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
 	Parked         int                // webhook endpoints that fail and are tried now and then
 	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
+	Restore        RestoreState       // the last restore that was noticed
+	Held           []HeldAccount      // accounts whose purchases it lost, and that buy nothing new
 
 	horizon horizonSample
 }
@@ -95,6 +97,9 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 		})
 		return err
 	})
+
+	batch.Queue(sqlRestoreState).Query(collectOneInto(&v.Restore, scanRestoreState))
+	batch.Queue(sqlHeldAccounts).Query(collectInto(&v.Held, scanHeldAccount))
 
 	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
 	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.CollectableRow) (string, error) {

@@ -224,7 +224,6 @@ func (b *bench) playEarlier() bool {
 	case "restored":
 		b.putBack()
 		b.client.shipment = "" // nobody knows it any more
-		b.sql("UPDATE instance SET restored_at = now()")
 	}
 	return true
 }
@@ -244,6 +243,9 @@ func (b *bench) goOn(p *process, disks ...string) {
 		b.client.ask(p.addr)
 		if b.approval == "approved" {
 			b.sql("UPDATE approvals SET status = 'approved', decided_at = now() WHERE status = 'waiting'")
+		}
+		if b.earlier == "lost" { // a person voids what a restore lost
+			b.sql("UPDATE missing_purchases SET state = 'voiding', decided_at = now() WHERE state = 'missing'")
 		}
 		if b.client.done() && b.settled(disks) {
 			p.goesWithin(250 * time.Millisecond) // a job may still pass its last point
@@ -271,7 +273,8 @@ func (b *bench) unsettled() (list string) {
 	err := b.conn.QueryRow(context.Background(), `
 		SELECT coalesce(string_agg(what, ', '), '') FROM (
 		  SELECT 'a purchase is ' || state FROM shipment_states WHERE state IN ('awaiting_approval', 'purchasing', 'uncertain', 'voiding')
-		  UNION ALL SELECT 'stranded is ' || tracking_number FROM orphaned_labels WHERE state = 'pending') AS x (what)`).Scan(&list)
+		  UNION ALL SELECT 'stranded is ' || tracking_number FROM orphaned_labels WHERE state = 'pending'
+		  UNION ALL SELECT 'missing is ' || shipment_id FROM missing_purchases WHERE state IN ('missing', 'held', 'adopting', 'voiding')) AS x (what)`).Scan(&list)
 	if err != nil {
 		b.complain("%v", err)
 	}

@@ -135,12 +135,12 @@ func (w *world) take(ctx context.Context) string {
 
 // sqlEmptied lists the tables that are emptied after a case.
 const sqlEmptied = `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots', 'partition_rules', 'facts_progress')`
+    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots', 'partition_rules', 'facts_progress', 'restore_state')`
 
 // sqlEmpty empties all tables but those that the first database fills.
 const sqlEmpty = `
 DO $$ DECLARE t text; BEGIN
   FOR t IN ` + sqlEmptied + `
   LOOP EXECUTE 'DELETE FROM ' || quote_ident(t); END LOOP;
-  UPDATE instance SET restored_at = NULL;
+  UPDATE restore_state SET number = 0, noticed_at = NULL, noticed_by = NULL, restored_to = NULL, may_have_lost = false, awaited = '{}', continued_at = NULL;
 END $$`

@@ -52,7 +52,7 @@ var claims = []claim{
 		"{{n .figures.TestProveRestore.violations}} second labels", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
 	},
 	{
-		"... and what nobody can ask for again is voided, with the disks",
+		"... and what nobody can ask for again is listed, and voided once a person says so, with the disks",
 		"{{n .figures.TestProveRestoreUnnamed.lost}} purchases of the lost time that have no key",
 		"{{n .figures.TestProveRestoreUnnamed.violations}} labels left live after {{n .figures.TestProveRestoreUnnamed.takenBackSeconds}} s", "proof/purchase.json", "make prove WHAT=purchases SIZE=full",
 	},

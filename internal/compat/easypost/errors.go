@@ -65,6 +65,7 @@ var failures = map[string]struct {
 	"outcome_unknown":         {http.StatusGatewayTimeout, "SHIPMENT.POSTAGE.NO_RESPONSE"},
 	"timeout":                 {http.StatusGatewayTimeout, "GATEWAY_TIMEOUT"},
 	"carrier_unavailable":     {http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"},
+	"restore_pending":         {http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"},
 	"service_unavailable":     {http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"},
 }
 

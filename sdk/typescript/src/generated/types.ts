@@ -78,6 +78,7 @@ export type ErrorCode = Open<
   | 'rate_mismatch'
   | 'rate_sheet_not_found'
   | 'rate_sheet_overlap'
+  | 'restore_pending'
   | 'return_exists'
   | 'return_request_decided'
   | 'return_request_not_found'

@@ -1,0 +1,85 @@
+// Package restore notices that the database was put back to an earlier moment, and finds
+// what it lost.
+//
+// A copy of the service keeps a recovery log on its disk: what carriers were asked for,
+// and what they sold. It also keeps there which database it last spoke to, and how far
+// that was. If the database is another one, or behind, the log is compared with it. What
+// is missing is recorded for a person to decide: nothing here buys or voids.
+package restore
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// An EntryKind says what an entry of the recovery log tells of an attempt.
+type EntryKind string
+
+// The kinds of entries.
+const (
+	Requested EntryKind = ""         // a carrier is about to be asked to sell
+	Sold      EntryKind = "sold"     // it has sold
+	NotSold   EntryKind = "not_sold" // it has refused, or was not reached
+	Voided    EntryKind = "voided"   // what it sold was voided
+)
+
+// An Entry is what the recovery log tells of an attempt to buy. The names in JSON are those
+// of entries that are already written.
+type Entry struct {
+	Kind         EntryKind       `json:"kind,omitempty"`
+	Installation string          `json:"installation,omitempty"` // empty in entries of older releases
+	At           time.Time       `json:"at"`
+	Tenant       ship.Tenant     `json:"tenant"`
+	Shipment     ship.ShipmentID `json:"shipment"`
+	Attempt      int             `json:"attempt"`
+	Reference    string          `json:"reference,omitempty"`
+	Order        ship.Order      `json:"order,omitzero"`
+	Purchase     ship.Purchase   `json:"deal,omitzero"`
+	Sale         *ship.Sale      `json:"sale,omitempty"`
+
+	// What the repeat of the request is answered with.
+	Fingerprint []byte          `json:"fingerprint,omitempty"`
+	Version     int             `json:"version,omitempty"`
+	DuplicateOf ship.ShipmentID `json:"duplicateOf,omitempty"`
+
+	// Erased says that an erasure took the people out.
+	Erased bool `json:"erased,omitempty"`
+}
+
+// WithoutPersonalData is the entry as an erasure leaves it. Nothing can be recorded from
+// it any more.
+func (e Entry) WithoutPersonalData() Entry {
+	e.Order = e.Order.WithoutPersonalData()
+	e.Purchase = e.Purchase.WithoutPersonalData()
+	e.Sale = nil
+	e.Erased = true
+	return e
+}
+
+// A Log is the recovery log of this machine.
+type Log struct {
+	*seal.RecoveryLog
+	Installation string // that its entries name
+}
+
+// Append adds an entry, which names the installation.
+func (l *Log) Append(entry Entry) error {
+	entry.Installation = l.Installation
+	data, err := json.Marshal(entry)
+	if err != nil {
+		return fmt.Errorf("encode an entry of the recovery log: %w", err)
+	}
+	return l.RecoveryLog.Append(time.Now(), data)
+}
+
+func decodeEntry(data []byte) (Entry, error) {
+	var entry Entry
+	if err := json.Unmarshal(data, &entry); err != nil {
+		return entry, fmt.Errorf("recovery log: %w", err)
+	}
+	return entry, nil
+}

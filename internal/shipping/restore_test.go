@@ -1,0 +1,535 @@
+package shipping_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/restore"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// restoredTables are what a restore in these tests puts back.
+var restoredTables = []string{
+	"shipments", "shipment_states", "labels", "documents", "purchase_attempts", "charges", "idempotency_keys", "lookup_keys", "events",
+	"orphaned_labels", "carrier_polls", "connection_lookups", "service_copies", "restore_state", "missing_purchases",
+}
+
+// backUp keeps the rows as they are now.
+func (b liveBench) backUp(t *testing.T) {
+	t.Helper()
+	conn := storetest.Conn(t, b.url)
+	for _, table := range restoredTables {
+		if _, err := conn.Exec(t.Context(), "CREATE TABLE backup_"+table+" AS TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// putBack restores the rows that backUp has kept.
+func (b liveBench) putBack(t *testing.T) {
+	t.Helper()
+	conn := storetest.Conn(t, b.url)
+	for _, table := range restoredTables {
+		if _, err := conn.Exec(t.Context(), "TRUNCATE "+table); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), "INSERT INTO "+table+" SELECT * FROM backup_"+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// notice has the service compare the database with the disk, as it does every few seconds.
+func (b liveBench) notice(t *testing.T) store.RestoreState {
+	t.Helper()
+	if err := b.NoticeRestore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b.restores.State()
+}
+
+// loseDisk removes what this machine's disk knows.
+func (b liveBench) loseDisk(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(b.recoveryLogDir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("on the disk: %v, %v", files, err)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (b liveBench) buy(t *testing.T, in shipping.BuyInput) ship.Shipment {
+	t.Helper()
+	got, err := b.Buy(t.Context(), in)
+	if err != nil || got.Pending {
+		t.Fatalf("Buy = pending %t, %v", got.Pending, err)
+	}
+	return got.Shipment
+}
+
+func (b liveBench) isPending(t *testing.T, in shipping.BuyInput) {
+	t.Helper()
+	if got, err := b.Buy(t.Context(), in); ship.CodeOf(err) != "restore_pending" || ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("Buy = %s, %v; want restore_pending", got.Shipment.ID, err)
+	}
+}
+
+// missing lists what is missing and not ended.
+func (b liveBench) missing(t *testing.T) []store.MissingPurchase {
+	t.Helper()
+	list, err := b.store.MissingPurchases(t.Context(), "", false, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// soldOnce fails unless the carrier has sold these labels and voided none.
+func (b liveBench) soldOnce(t *testing.T, sold ...ship.Shipment) {
+	t.Helper()
+	var want, got []string
+	for _, shipment := range sold {
+		want = append(want, shipment.Purchase.TrackingNumber)
+	}
+	for _, entry := range b.emulator.Ledger.Entries() {
+		if b.controls[entry.Number] {
+			continue
+		}
+		if entry.Kind != "sold" {
+			t.Errorf("the carrier was asked for %s of %s", entry.Kind, entry.Number)
+		}
+		got = append(got, entry.Number)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("sold are %v, want %v", got, want)
+	}
+}
+
+func asText(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (b liveBench) holds(t *testing.T) {
+	t.Helper()
+	if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
+		t.Errorf("violations %+v, %v", list, err)
+	}
+}
+
+func TestAfterARestoreARepeatedKeyGetsItsOwnLabel(t *testing.T) {
+	t.Parallel()
+	for name := range standIns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			b.backUp(t)
+			first := b.buy(t, b.order(1))
+			second := b.buy(t, b.order(2))
+			options := label.Options{Format: label.PDF, Size: label.Size4x6, DPI: 203}
+			before, err := b.Label(t.Context(), b.tenant, first.ID, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			b.putBack(t)
+			if state := b.notice(t); state.Number != 1 || state.AsksCarriers || !state.HasMissing {
+				t.Errorf("the restore is %+v", state)
+			}
+			if list := b.missing(t); len(list) != 2 {
+				t.Fatalf("missing are %+v", list)
+			}
+
+			// The account waits, and its repeats get what they bought.
+			b.isPending(t, b.order(3))
+			again := b.buy(t, b.order(1))
+			b.isPending(t, b.order(3))
+			secondAgain := b.buy(t, b.order(2))
+			b.soldOnce(t, first, second)
+
+			if again.ID != first.ID || secondAgain.ID != second.ID || asText(t, again.Purchase) != asText(t, first.Purchase) {
+				t.Errorf("again it is %s %s, was %s %s", again.ID, asText(t, again.Purchase), first.ID, asText(t, first.Purchase))
+			}
+			after, err := b.Label(t.Context(), b.tenant, first.ID, options)
+			if err != nil || !bytes.Equal(after.Data, before.Data) {
+				t.Errorf("the label has %d bytes, had %d, %v", len(after.Data), len(before.Data), err)
+			}
+			other := b.order(1)
+			other.Fingerprint[0]++
+			if _, err := b.Buy(t.Context(), other); ship.CodeOf(err) != "idempotency_key_reused" {
+				t.Errorf("another request under the key: %v", err)
+			}
+
+			third := b.buy(t, b.order(3))
+			b.soldOnce(t, first, second, third)
+			b.holds(t)
+		})
+	}
+}
+
+func TestARepeatOfAnotherRequestUnderALostKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	first := b.buy(t, b.order(1))
+	b.putBack(t)
+	b.notice(t)
+
+	other := b.order(1)
+	other.Fingerprint[0]++
+	if _, err := b.Buy(t.Context(), other); ship.CodeOf(err) != "idempotency_key_reused" {
+		t.Errorf("another request under the lost key: %v", err)
+	}
+	b.soldOnce(t, first)
+}
+
+func TestAnAccountWithoutMissingPurchasesGoesOnAfterARestore(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	other := b
+	added, err := account.New(b.store).Create(t.Context(), account.Settings{Name: new("Another shop")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.account = added
+	other.tenant = ship.Tenant{Account: added.ID, Livemode: true}
+	b.backUp(t)
+	lost := b.buy(t, b.order(1))
+	b.putBack(t)
+	b.notice(t)
+
+	b.isPending(t, b.order(2))
+	b.isPending(t, unnamed(b.order(3)))
+	bought := other.buy(t, other.order(2))
+
+	sandbox := other.order(4)
+	sandbox.Tenant = ship.Tenant{Account: b.account.ID}
+	if _, err := b.Buy(t.Context(), sandbox); ship.CodeOf(err) == "restore_pending" {
+		t.Error("the sandbox of the held account waits")
+	}
+	held, err := b.store.HeldAccounts(t.Context())
+	if err != nil || len(held) != 1 || held[0].Account != b.account.ID || held[0].Missing != 1 {
+		t.Errorf("held are %+v, %v", held, err)
+	}
+	for _, entry := range b.emulator.Ledger.Entries() {
+		if entry.Kind != "sold" {
+			t.Errorf("the carrier was asked for %s", entry.Kind)
+		}
+	}
+	if lost.Purchase.TrackingNumber == bought.Purchase.TrackingNumber {
+		t.Error("two accounts have one label")
+	}
+}
+
+func TestNothingThatARestoreLostIsVoidedByItself(t *testing.T) {
+	t.Parallel()
+	for name := range standIns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			b.backUp(t)
+			named := b.buy(t, b.order(1))
+			nameless := b.buy(t, unnamed(b.order(2)))
+			b.putBack(t)
+
+			for range 3 {
+				b.notice(t)
+				if _, err := b.Replay(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended > 0 {
+					t.Fatalf("%d decisions, %v", ended, err)
+				}
+				if _, err := b.SweepAttempts(t.Context(), ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			b.soldOnce(t, named, nameless)
+			orphans, err := b.store.OrphanedLabels(t.Context(), b.tenant, 10, 0)
+			if err != nil || len(orphans) > 0 {
+				t.Errorf("orphaned are %+v, %v", orphans, err)
+			}
+			if list := b.missing(t); len(list) != 2 {
+				t.Errorf("missing are %+v", list)
+			}
+		})
+	}
+}
+
+func TestAPersonAdoptsHoldsAndVoidsWhatARestoreLost(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	adopted := b.buy(t, unnamed(b.order(1)))
+	held := b.buy(t, b.order(2))
+	voided := b.buy(t, b.order(3))
+	b.putBack(t)
+	b.notice(t)
+	decide := func(sh ship.Shipment, state string) {
+		if err := b.store.Decide(t.Context(), b.tenant, sh.ID, state, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	decide(adopted, store.PurchaseAdopting)
+	decide(held, store.PurchaseHeld)
+	b.isPending(t, b.order(4)) // one is not decided
+	decide(voided, store.PurchaseVoiding)
+	if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 2 {
+		t.Fatalf("%d decisions, %v", ended, err)
+	}
+	if _, err := b.VoidOrphanedLabel(t.Context(), b.tenant, "ups", voided.Purchase.TrackingNumber); err != nil {
+		t.Fatal(err)
+	}
+
+	again, err := b.Shipment(t.Context(), b.tenant, adopted.ID)
+	if err != nil || again.State != ship.StatePurchased || again.Purchase.TrackingNumber != adopted.Purchase.TrackingNumber {
+		t.Errorf("adopted is %s %s, %v", again.State, again.Purchase.TrackingNumber, err)
+	}
+	b.expectEvents(t, adopted.ID, "[1 shipment.created purchased 2 label.generated purchased]")
+	fourth := b.buy(t, b.order(4))
+
+	// The held one is still found by its key, and the voided one is bought anew.
+	if repeated := b.buy(t, b.order(2)); repeated.Purchase.TrackingNumber != held.Purchase.TrackingNumber {
+		t.Errorf("the held one is %s, was %s", repeated.Purchase.TrackingNumber, held.Purchase.TrackingNumber)
+	}
+	anew := b.buy(t, b.order(3))
+	want := []string{adopted.Purchase.TrackingNumber, held.Purchase.TrackingNumber, fourth.Purchase.TrackingNumber, anew.Purchase.TrackingNumber}
+	alive := b.alive()
+	slices.Sort(want)
+	slices.Sort(alive)
+	if !slices.Equal(alive, want) || slices.Contains(alive, voided.Purchase.TrackingNumber) {
+		t.Errorf("alive are %v, want %v", alive, want)
+	}
+	b.holds(t)
+}
+
+func TestContinuingReleasesAllAccounts(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	lost := b.buy(t, b.order(1))
+	b.putBack(t)
+	b.notice(t)
+	b.isPending(t, b.order(2))
+
+	if err := b.store.Continue(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.notice(t)
+
+	second := b.buy(t, b.order(2))
+	if again := b.buy(t, b.order(1)); again.Purchase.TrackingNumber != lost.Purchase.TrackingNumber {
+		t.Errorf("the held one is %s, was %s", again.Purchase.TrackingNumber, lost.Purchase.TrackingNumber)
+	}
+	b.soldOnce(t, lost, second)
+}
+
+// TestAPromotionThatLostNothingChangesNothing lets the disk know another timeline.
+func TestAPromotionThatLostNothingChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	first := b.buy(t, b.order(1))
+	b.notice(t)
+	b.editDisk(t, func(known map[string]any) { known["server"].(map[string]any)["timeline"] = 77 })
+
+	if state := b.notice(t); state.Number != 0 || state.HasMissing {
+		t.Errorf("the restore is %+v", state)
+	}
+	second := b.buy(t, b.order(2))
+	b.soldOnce(t, first, second)
+}
+
+// editDisk changes what the disk knows of the database.
+func (b liveBench) editDisk(t *testing.T, edit func(map[string]any)) {
+	t.Helper()
+	name := filepath.Join(b.recoveryLogDir, "database-test.json")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known map[string]any
+	if err := json.Unmarshal(data, &known); err != nil {
+		t.Fatal(err)
+	}
+	edit(known)
+	if data, err = json.Marshal(known); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEntriesOfAnotherInstallationDoNotCount(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	box, err := seal.New(bytes.Repeat([]byte("k"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := seal.OpenRecoveryLog(b.recoveryLogDir, box, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &restore.Log{RecoveryLog: opened, Installation: "other"}
+	entry := restore.Entry{
+		At:       time.Now(),
+		Tenant:   b.tenant,
+		Shipment: ship.NewShipmentID(b.tenant.Shard(), time.Now()),
+		Attempt:  1,
+		Order:    b.order(1).Order,
+		Purchase: ship.Purchase{Carrier: "ups", Connection: b.carrier.Connection, Key: "key-1"},
+	}
+	if err := other.Append(entry); err != nil {
+		t.Fatal(err)
+	}
+	b.editDisk(t, func(known map[string]any) { known["server"].(map[string]any)["system"] = "1" })
+
+	if state := b.notice(t); state.Number != 1 || state.HasMissing {
+		t.Errorf("the restore is %+v", state)
+	}
+	b.buy(t, b.order(1))
+}
+
+// TestWithoutItsDiskACopyAsksTheCarrierForAKey loses the disk too, so that only a person
+// can say that there was a restore.
+func TestWithoutItsDiskACopyAsksTheCarrierForAKey(t *testing.T) {
+	t.Parallel()
+	for name := range standIns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			control := b.buy(t, b.order(0))
+			b.backUp(t)
+			first := b.buy(t, b.order(1))
+			b.putBack(t)
+			b.loseDisk(t)
+			if _, err := b.store.NoticeRestore(t.Context(), store.NoticedRestore{By: "command", MayHaveLost: true}); err != nil {
+				t.Fatal(err)
+			}
+			if state := b.notice(t); !state.AsksCarriers || state.HasMissing {
+				t.Fatalf("the restore is %+v", state)
+			}
+
+			again, err := b.Buy(t.Context(), b.order(1))
+			if err != nil || again.Shipment.Purchase.TrackingNumber != first.Purchase.TrackingNumber && name != "fedex" && name != "dhl_express" {
+				t.Errorf("again it is %s, was %s, %v", again.Shipment.Purchase.TrackingNumber, first.Purchase.TrackingNumber, err)
+			}
+			b.soldOnce(t, control, first)
+
+			// A key that bought nothing is sold after one look, with the control.
+			second := b.buy(t, b.order(2))
+			b.soldOnce(t, control, first, second)
+		})
+	}
+}
+
+func TestWithoutAControlAKeyWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", cachedQuotes)
+	b.notice(t)
+	b.loseDisk(t)
+	if _, err := b.store.NoticeRestore(t.Context(), store.NoticedRestore{By: "command", MayHaveLost: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.notice(t)
+
+	b.isPending(t, b.order(1))
+	b.isPending(t, b.order(1))
+	b.soldOnce(t)
+	nameless := b.buy(t, unnamed(b.order(2)))
+
+	if err := b.store.Continue(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.notice(t)
+	bought := b.buy(t, b.order(1))
+	b.soldOnce(t, nameless, bought)
+}
+
+// TestAPurchaseWhoseSaleIsNotLoggedIsLookedUp has the carrier sell and not answer.
+func TestAPurchaseWhoseSaleIsNotLoggedIsLookedUp(t *testing.T) {
+	t.Parallel()
+	for name, labelStatus := range map[string]string{"ups": "ready", "fedex": "needs_review"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			b.backUp(t)
+			b.turn(t, emulator.Faults{Buy: map[string]float64{"hang": 1}})
+			if got, err := b.Buy(t.Context(), b.order(1)); err != nil || !got.Pending {
+				t.Fatalf("Buy = pending %t, %v", got.Pending, err)
+			}
+			b.turn(t, emulator.Faults{})
+			sold := b.alive()
+			b.putBack(t)
+			b.notice(t)
+
+			list := b.missing(t)
+			if len(list) != 1 || list[0].Number != "" {
+				t.Fatalf("missing are %+v", list)
+			}
+			if err := b.store.Decide(t.Context(), b.tenant, list[0].Shipment, store.PurchaseAdopting, "test"); err != nil {
+				t.Fatal(err)
+			}
+			if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+				t.Fatalf("%d decisions, %v; %+v", ended, err, b.missing(t))
+			}
+
+			sh, err := b.Shipment(t.Context(), b.tenant, list[0].Shipment)
+			if err != nil || sh.State.LabelStatus() != labelStatus || !slices.Equal(sold, []string{sh.Purchase.TrackingNumber}) {
+				t.Errorf("adopted is %s %s, %v; sold were %v", sh.State, sh.Purchase.TrackingNumber, err, sold)
+			}
+			b.holds(t)
+
+			// A person can void it, with its label or without.
+			if _, err := b.Void(t.Context(), b.tenant, sh.ID); err != nil {
+				t.Fatal(err)
+			}
+			if alive := b.alive(); len(alive) > 0 {
+				t.Errorf("alive are %v", alive)
+			}
+			b.holds(t)
+		})
+	}
+}
+
+func TestWhatWasRefusedOrVoidedIsNotMissing(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	bought := b.buy(t, b.order(1))
+	if _, err := b.Void(t.Context(), b.tenant, bought.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.putBack(t)
+	b.notice(t)
+
+	if list := b.missing(t); len(list) > 0 {
+		t.Errorf("missing are %+v", list)
+	}
+	b.buy(t, b.order(2))
+}
