@@ -3,10 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
-// What the installation knows of itself: its signing key, and when it was restored.
+// What the installation knows of itself: its signing key.
 
 const sqlSigningKey = `SELECT signing_key FROM instance`
 
@@ -18,22 +17,4 @@ func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("signing key: %w", explain(err))
 	}
 	return key, nil
-}
-
-const sqlRestored = `SELECT restored_at FROM instance`
-
-// RestoredAt returns when the database was last restored to an earlier moment;
-// the zero time if never.
-func (s *Store) RestoredAt(ctx context.Context) (time.Time, error) {
-	var at *time.Time
-	err := s.sys.QueryRow(ctx, sqlRestored).Scan(&at)
-	return timeOrZero(at), explain(err)
-}
-
-const sqlSetRestored = `UPDATE instance SET restored_at = now()`
-
-// SetRestored records that the database was restored to an earlier moment.
-func (s *Store) SetRestored(ctx context.Context) error {
-	_, err := s.sys.Exec(ctx, sqlSetRestored)
-	return explain(err)
 }
