@@ -46,7 +46,7 @@ var free = []string{"buyAtOnce", "create", "AddDocument", "settleName"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Known", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
+	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoreState", "IsHeld", "MissingUnder", "DecidedPurchases", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"ConnectionLookup", "ConnectionLookups", "ControlPurchase", "PurchaseUnder",
 	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",

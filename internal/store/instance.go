@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// What the installation knows of itself: its signing key, and when it was restored.
+// What the installation knows of itself: its signing key.
 
 const sqlSigningKey = `SELECT signing_key, sealed_signing_key FROM instance`
 
@@ -48,22 +47,4 @@ const sqlSealSigningKey = `UPDATE instance SET signing_key = NULL, sealed_signin
 func (s *Store) SealSigningKey(ctx context.Context, key, sealed []byte) error {
 	_, err := s.run(ctx, sqlSealSigningKey, pgx.NamedArgs{"key": key, "sealed": sealed})
 	return err
-}
-
-const sqlRestored = `SELECT restored_at FROM instance`
-
-// RestoredAt returns when the database was last restored to an earlier moment;
-// the zero time if never.
-func (s *Store) RestoredAt(ctx context.Context) (time.Time, error) {
-	var at *time.Time
-	err := s.sys.QueryRow(ctx, sqlRestored).Scan(&at)
-	return timeOrZero(at), explain(err)
-}
-
-const sqlSetRestored = `UPDATE instance SET restored_at = now()`
-
-// SetRestored records that the database was restored to an earlier moment.
-func (s *Store) SetRestored(ctx context.Context) error {
-	_, err := s.sys.Exec(ctx, sqlSetRestored)
-	return explain(err)
 }

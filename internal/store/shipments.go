@@ -125,21 +125,3 @@ func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID,
 		t.Account, t.Livemode, id, position)
 	return d, err
 }
-
-const sqlKnown = `
-SELECT s.account_id, s.livemode, s.id
-FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
-
-// Known returns which of these shipments are stored.
-func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
-	known := make(map[ship.Subject]bool, len(list))
-	var subject ship.Subject
-	err := selectEach(ctx, s.sys, subjectTargets(&subject), func() error {
-		known[subject] = true
-		return nil
-	}, sqlKnown, subjectArgs(list))
-	if err != nil {
-		return nil, fmt.Errorf("read known shipments: %w", err)
-	}
-	return known, nil
-}

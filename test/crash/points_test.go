@@ -34,7 +34,7 @@ func points(t *testing.T, root string) []string {
 			return true
 		})
 	}
-	list = slices.DeleteFunc(list, func(point string) bool { return slices.Contains(repeated, point) })
+	list = slices.DeleteFunc(list, func(point string) bool { return slices.Contains(repeated, point) || slices.Contains(unlogged, point) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -43,6 +43,14 @@ func points(t *testing.T, root string) []string {
 // among the carriers of this proof: the simulation of package purchase dies there, in
 // every order.
 var repeated = []string{"before resend", "after resend", "before repeat", "after repeat"}
+
+// unlogged are the points of what a restore lost where the log has no sale, or no log is
+// left. The carrier is only asked there, and what it answers is written in one transaction:
+// a death in between has the whole step done again.
+var unlogged = []string{
+	"before missing_look", "after missing_look", "before restore_control", "after restore_control",
+	"before record_unlabelled", "after record_unlabelled", "before defer_missing", "after defer_missing",
+}
 
 func around(step string) []string { return []string{"before " + step, "after " + step} }
 
