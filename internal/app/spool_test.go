@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/base64"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -114,5 +115,51 @@ func TestInstallationsOfAUserHaveSpoolsOfTheirOwn(t *testing.T) {
 	}
 	if own, err := filepath.Glob(filepath.Join(cache, "waybill", "spool-*")); err != nil || len(own) != 2 {
 		t.Errorf("the directories are %v, %v", own, err)
+	}
+}
+
+// TestARotationReachesTheFilesOutsideOfTheSettings has a shell without the SPOOL_DIR of
+// the service: the recovery log that still needs the old key is re-encrypted with the
+// rest, and what another installation has beside it is left alone.
+func TestARotationReachesTheFilesOutsideOfTheSettings(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+
+	encoded := map[byte]string{}
+	for _, key := range []byte{1, 2, 3} {
+		secret := bytes.Repeat([]byte{key}, 32)
+		encoded[key] = base64.StdEncoding.EncodeToString(secret)
+		if key == 2 {
+			continue // the new one
+		}
+		box, err := seal.New(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(cache, "waybill", "spool", "recovery-log"), box, 72*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := recoveryLog.Append(time.Now().Add(-3*time.Hour), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := settings(t, storetest.URL(t), "SPOOL_DIR", "", "SECRET_KEY", encoded[2]+","+encoded[1])
+
+	uses, err := app.InspectSecretKeys(t.Context(), cfg)
+	if err != nil || uses[1].Secrets != 1 {
+		t.Fatalf("the old key is needed by %+v, %v; want the file", uses, err)
+	}
+	rotation, err := app.RotateSecrets(t.Context(), cfg, app.RotateOptions{
+		Log:      slog.New(slog.DiscardHandler),
+		Progress: func(string, int) {},
+	})
+	if err != nil || rotation.Failed() != 0 || rotation.InUse != 0 {
+		t.Errorf("rotation: %+v, %v", rotation, err)
+	}
+	uses, err = app.InspectSecretKeys(t.Context(), cfg)
+	if err != nil || uses[0].Secrets != 1 || uses[1].Secrets != 0 {
+		t.Errorf("afterwards: %+v, %v", uses, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -237,5 +238,34 @@ func BenchmarkTakeRoom(b *testing.B) {
 			b.Fatal(err)
 		}
 		release()
+	}
+}
+
+// TestWhatRootWritesBelongsToTheService: an administrator rotates the key of a service
+// that is another user, who must be able to read its spool afterwards.
+func TestWhatRootWritesBelongsToTheService(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can write for another user")
+	}
+	dir := t.TempDir()
+	const service = 61234
+	if err := os.Chown(dir, service, service); err != nil {
+		t.Fatal(err)
+	}
+	spool, err := OpenSpool(dir, testBox(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := spool.Put("shp_1.1", []byte("paid")); err != nil {
+		t.Fatal(err)
+	}
+
+	info, err := os.Stat(filepath.Join(dir, "shp_1.1.sealed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != service || owner.Gid != service {
+		t.Errorf("the file belongs to %d:%d, want %d", owner.Uid, owner.Gid, service)
 	}
 }
