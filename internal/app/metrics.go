@@ -45,6 +45,7 @@ var (
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void waiting for an outcome.", nil, nil)
 	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Orphaned labels, sold but not used: waiting to be voided (pending), or declined by the carrier (void_declined).", []string{"state"}, nil)
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not started.", nil, nil)
+	frozen     = prometheus.NewDesc("waybill_shards_frozen", "Shards whose accounts are refused because a move to another cell has not ended.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "How long the oldest of them has been due.", nil, nil)
 )
 
@@ -59,7 +60,7 @@ const vitalsTimeout = 3 * time.Second
 
 // Describe lists the metrics.
 func (vitals) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, jobsDue, oldestJob} {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, frozen, jobsDue, oldestJob} {
 		ch <- d
 	}
 }
@@ -93,6 +94,7 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 		gauge(orphans, float64(now.OrphanedLabels[state]), state)
 	}
 
+	gauge(frozen, float64(now.FrozenShards))
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())
 }

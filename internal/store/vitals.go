@@ -20,6 +20,7 @@ type Vitals struct {
 	OrphanedLabels map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
 	Parked         int                // webhook endpoints that fail and are tried now and then
 	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
+	FrozenShards   int                // shards whose accounts are refused, because a move has not ended
 }
 
 const sqlOpenCounts = `
@@ -43,6 +44,8 @@ const sqlJobsWaiting = `
 SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
 FROM river_job
 WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
+
+const sqlCountFrozen = `SELECT count(*)::int FROM shards WHERE frozen`
 
 const sqlCountOrphans = `
 SELECT state, count(*) FROM orphaned_labels
@@ -97,6 +100,7 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 		return err
 	})
 
+	batch.Queue(sqlCountFrozen).QueryRow(func(r pgx.Row) error { return r.Scan(&v.FrozenShards) })
 	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
 	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.CollectableRow) (string, error) {
 		var id ship.EndpointID
