@@ -331,6 +331,9 @@ func (a *App) Run(ctx context.Context) error {
 	if a.places != nil {
 		loops.Go(func() { a.places.Run(work) })
 	}
+	if a.store.Cell() != "" {
+		loops.Go(func() { cell.ReleaseShards(work, a.store.ReleaseShards, a.log) })
+	}
 
 	failed := make(chan error, 2)
 	for _, s := range []*server{a.api, a.operator} {

@@ -96,6 +96,7 @@ func Route(ctx context.Context, cfg config.Config) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	go places.Run(following)
+	go cell.ReleaseShards(following, directory.releaseShards, log)
 
 	failed := make(chan error, 1)
 	go func() { failed <- front.serve() }()
@@ -177,6 +178,15 @@ func (d *directory) WatchShards(ctx context.Context, changed func()) error {
 		return err
 	}
 	return opened.WatchShards(ctx, changed)
+}
+
+// releaseShards serves shards again whose mover has died.
+func (d *directory) releaseShards(ctx context.Context) ([]int, error) {
+	opened, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opened.ReleaseShards(ctx)
 }
 
 // shardOfPage reads the shard from the token of a tracking page.

@@ -47,6 +47,7 @@ var (
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not started.", nil, nil)
 	missing    = prometheus.NewDesc("waybill_restore_missing_purchases", "Purchases that a restore of the database lost and that nobody has decided about, by account; its new live purchases wait.", []string{"account"}, nil)
 	asking     = prometheus.NewDesc("waybill_restore_pending", "1 while live purchases under a key are looked up first, because a restore of the database may have lost them.", nil, nil)
+	frozen     = prometheus.NewDesc("waybill_shards_frozen", "Shards whose accounts are refused because a move to another cell has not ended.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "How long the oldest of them has been due.", nil, nil)
 )
 
@@ -61,7 +62,7 @@ const vitalsTimeout = 3 * time.Second
 
 // Describe lists the metrics.
 func (vitals) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, missing, asking, jobsDue, oldestJob} {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, frozen, missing, asking, jobsDue, oldestJob} {
 		ch <- d
 	}
 }
@@ -104,6 +105,7 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(asking, pending)
 
+	gauge(frozen, float64(now.FrozenShards))
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())
 }

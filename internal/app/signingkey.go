@@ -123,7 +123,8 @@ func resealSigningKey(ctx context.Context, st *store.Store, box *seal.Box, repor
 }
 
 // InspectSigningKey reports whether the signing key can be read in a copy of the
-// database although there is a key to encrypt it with.
+// database although there is a key to encrypt it with, and live connections whose
+// pushes could be forged with it.
 func InspectSigningKey(ctx context.Context, cfg config.Config) (isReadable bool, err error) {
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
@@ -132,5 +133,9 @@ func InspectSigningKey(ctx context.Context, cfg config.Config) (isReadable bool,
 	defer st.Close()
 
 	isSealed, err := st.IsSigningKeySealed(ctx)
-	return !isSealed && len(cfg.SecretKeys) > 0, err
+	if err != nil || isSealed || len(cfg.SecretKeys) == 0 {
+		return false, err
+	}
+	live, err := st.LiveConnectionKeys(ctx)
+	return len(live) > 0, err
 }

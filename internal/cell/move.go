@@ -16,7 +16,9 @@ import (
 //
 //	planned -> copying -> catching up -> frozen -> switched -> purging -> done
 //
-// Any state up to frozen can go back to planned.
+// Any state up to frozen can go back to planned. While the shard is held, the mover has
+// a lease on it: if it dies, copies of the service serve the shard again within 20
+// seconds, and the mover can do nothing more with it.
 type Mover struct {
 	Store     *store.Mover
 	Databases map[string]string // addresses of cells, with a superuser's login
@@ -113,6 +115,9 @@ func (m *Mover) run(ctx context.Context, move *store.Move) error {
 		if err := m.freeze(ctx, move); err != nil {
 			return err
 		}
+		if err := m.Store.Commit(ctx, move); err != nil {
+			return err
+		}
 		if err := m.Store.Switch(ctx, move); err != nil {
 			return err
 		}
@@ -197,6 +202,7 @@ func (m *Mover) freeze(ctx context.Context, move *store.Move) error {
 	if err := m.Store.Hold(ctx, move); err != nil {
 		return err
 	}
+	defer m.Store.Renew(ctx, move)()
 	if err := m.set(ctx, move, store.MoveFrozen); err != nil {
 		return err
 	}

@@ -170,6 +170,11 @@ func TestNoCommandChangesAnAccountThatIsElsewhere(t *testing.T) {
 	if list := a.must(t, "account", "list"); strings.Contains(list, account) {
 		t.Errorf("an account that has left is listed:\n%s", list)
 	}
+	a.exec(t, "UPDATE shards SET frozen = true, moving_to = 'eu-2' WHERE cell = 'eu-2'")
+	if out, _ := a.run(t, nil, "doctor"); !strings.Contains(out, "warn  shards") || !strings.Contains(out, "1 are frozen") {
+		t.Errorf("doctor does not report a frozen shard:\n%s", out)
+	}
+	a.exec(t, "UPDATE shards SET frozen = false, moving_to = NULL WHERE cell = 'eu-2'")
 	if said := a.explained(t, "key", "list", "--account", account); !strings.Contains(said, "is in the cell eu-2") {
 		t.Errorf("key list says %s", said)
 	}

@@ -332,6 +332,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		restoreFinding(inspection.Vitals),
 		jobsFinding(inspection.Vitals),
 		endpointFinding(inspection.Vitals),
+		shardsFinding(inspection.Vitals),
 		violationFinding(inspection.Violations),
 		lookupFinding(inspection.FailingLookups),
 	)
@@ -354,6 +355,16 @@ func standbyFinding(inspection store.Inspection) finding {
 		return warn(subject, "no standby follows the primary: the service stops with its machine", advice)
 	}
 	return ok(subject, "none: the service stops with the machine of Postgres, and backups are all there is")
+}
+
+// shardsFinding judges whether moves of shards have ended.
+func shardsFinding(vitals store.Vitals) finding {
+	const subject = "shards"
+	if vitals.FrozenShards > 0 {
+		return warn(subject, fmt.Sprintf("%d are frozen by a move to another cell: their accounts are refused", vitals.FrozenShards),
+			`if that lasts for more than a minute, see "waybill shard moves" and repeat the command that moved them`)
+	}
+	return ok(subject, "none is frozen by a move")
 }
 
 func endpointFinding(vitals store.Vitals) finding {

@@ -10,8 +10,8 @@
 //     (how values are passed and read), migrate.go, logins.go, partitions.go, archive.go,
 //     instance.go, restores.go (that the database was put back), inspection.go, vitals.go and invariants.go (diagnostics),
 //     jobs.go (the queue),
-//     cells.go (which database holds which accounts), moves.go, moves_copy.go and
-//     moves_people.go (how they move between databases).
+//     cells.go (which database holds which accounts), moves.go, moves_lease.go,
+//     moves_copy.go and moves_people.go (how they move between databases).
 //   - Accounts and people: accounts.go, account_logos.go, locations.go, api_keys.go,
 //     connections.go, carrier_plugins.go, differences.go (what drivers do not know), sealed_secrets.go, members.go, people.go, invitations.go,
 //     passkeys.go, sessions.go, device_sign_ins.go (of terminals), sign_in_policies.go, sign_in_ceremonies.go,

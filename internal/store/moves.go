@@ -46,6 +46,8 @@ type Move struct {
 	FrozenAt     *time.Time
 	SwitchedAt   *time.Time
 	PurgeAfter   *time.Time
+
+	token int64 // of the lease on the shard, in both cells
 }
 
 const moveColumns = `id::text, shard, source, target, state, epoch, rows_expected, rows_copied, bytes_copied, failures, last_error,
@@ -300,11 +302,15 @@ func (m *Mover) SetState(ctx context.Context, move *Move, state MoveState, keep 
 }
 
 const (
-	sqlHold = `UPDATE shards SET moving_to = @target WHERE shard = @shard`
+	sqlHold = `
+UPDATE shards SET moving_to = @target, lease_token = @token, lease_until = clock_timestamp() + @lease::interval
+WHERE shard = @shard AND lease_token <= @token`
 
-	sqlFreeze = `UPDATE shards SET moving_to = @target, frozen = true WHERE shard = @shard`
+	sqlFreeze = `
+UPDATE shards SET frozen = true
+WHERE shard = @shard AND lease_token = @token AND moving_to IS NOT NULL AND lease_until > clock_timestamp()`
 
-	sqlThaw = `UPDATE shards SET moving_to = NULL, frozen = false WHERE shard = @shard AND cell = @source`
+	sqlThaw = `UPDATE shards SET moving_to = NULL, frozen = false, lease_until = NULL WHERE shard = @shard AND cell = @source`
 
 	sqlLockShard = `SELECT pg_advisory_xact_lock(2002876004, $1)`
 
@@ -377,10 +383,18 @@ func (m *Mover) thawSource(ctx context.Context, args pgx.NamedArgs) error {
 // Hold has routers hold the requests of the shard, and copies of the service refuse
 // them.
 func (m *Mover) Hold(ctx context.Context, move *Move) error {
-	args := pgx.NamedArgs{"shard": move.Shard, "target": move.Target}
+	token, err := selectOne(ctx, m.directory, pgx.RowTo[int64], sqlNewToken)
+	if err != nil {
+		return err
+	}
+	move.token = token
 	for _, conn := range []*pgx.Conn{m.directory, m.source} {
-		if _, err := conn.Exec(ctx, sqlHold, args); err != nil {
+		tag, err := conn.Exec(ctx, sqlHold, moveArgs(move))
+		if err != nil {
 			return explain(err)
+		}
+		if tag.RowsAffected() == 0 {
+			return ship.Errorf(ship.Conflict, "another mover holds shard %d", move.Shard)
 		}
 	}
 	return nil
@@ -436,12 +450,16 @@ func (m *Mover) Freeze(ctx context.Context, move *Move) error {
 				return err
 			}
 		}
-		for _, statement := range []string{sqlKeepPositions, sqlKeepUncounted, sqlFreeze} {
+		for _, statement := range []string{sqlKeepPositions, sqlKeepUncounted} {
 			if _, err := tx.Exec(ctx, statement, moveArgs(move)); err != nil {
 				return err
 			}
 		}
-		return nil
+		tag, err := tx.Exec(ctx, sqlFreeze, moveArgs(move))
+		if err == nil && tag.RowsAffected() == 0 {
+			return errTakenBack(move)
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("freeze shard %d: %w", move.Shard, explain(err))
@@ -548,15 +566,21 @@ func (m *Mover) IsLogAbove(ctx context.Context) (bool, error) {
 
 const sqlSwitch = `
 WITH moved AS (
-  UPDATE shards SET cell = @target, epoch = @epoch, moving_to = @target, frozen = true WHERE shard = @shard
+  UPDATE shards SET cell = @target, epoch = @epoch, moving_to = @target, frozen = true, lease_until = NULL
+  WHERE shard = @shard AND lease_token = @token
+  RETURNING shard
 )
-UPDATE shard_moves SET state = 'switched', changed_at = now() WHERE id = @id::uuid`
+UPDATE shard_moves SET state = 'switched', changed_at = now() WHERE id = @id::uuid AND EXISTS (SELECT FROM moved)`
 
 // Switch makes the target the shard's owner in the directory. From here on the
 // move can only go forward.
 func (m *Mover) Switch(ctx context.Context, move *Move) error {
-	if _, err := m.directory.Exec(ctx, sqlSwitch, moveArgs(move)); err != nil {
+	tag, err := m.directory.Exec(ctx, sqlSwitch, moveArgs(move))
+	if err != nil {
 		return explain(err)
+	}
+	if tag.RowsAffected() == 0 {
+		return errTakenBack(move)
 	}
 	move.State = MoveSwitched
 	return nil
@@ -569,13 +593,15 @@ func moveArgs(move *Move) pgx.NamedArgs {
 		"source": move.Source,
 		"target": move.Target,
 		"epoch":  move.Epoch,
+		"token":  move.token,
+		"lease":  LeaseFor,
 	}
 }
 
 const (
 	// sqlArrive finds no row if it was done before.
 	sqlArrive = `
-UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false
+UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false, lease_until = NULL
 WHERE shard = @shard AND NOT (cell = @target AND epoch = @epoch AND NOT frozen)`
 
 	// sqlUncounted lists the shipments whose facts at the source lack their last
@@ -678,7 +704,7 @@ func (m *Mover) moveAsJSON(ctx context.Context, tx pgx.Tx, move *Move, table, wi
 }
 
 const sqlLeave = `
-UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false
+UPDATE shards SET cell = @target, epoch = @epoch, moving_to = NULL, frozen = false, lease_until = NULL
 WHERE shard = @shard AND epoch <= @epoch`
 
 const sqlMoveSwitched = `UPDATE shard_moves SET switched_at = coalesce(switched_at, clock_timestamp()) WHERE id = @id::uuid`

@@ -23,6 +23,7 @@ type Vitals struct {
 	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
 	Restore        RestoreState       // the last restore that was noticed
 	Held           []HeldAccount      // accounts whose purchases it lost, and that buy nothing new
+	FrozenShards   int                // shards whose accounts are refused, because a move has not ended
 
 	horizon horizonSample
 }
@@ -48,6 +49,8 @@ const sqlJobsWaiting = `
 SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
 FROM river_job
 WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
+
+const sqlCountFrozen = `SELECT count(*)::int FROM shards WHERE frozen`
 
 const sqlCountOrphans = `
 SELECT state, count(*) FROM orphaned_labels
@@ -100,6 +103,7 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 
 	batch.Queue(sqlRestoreState).Query(collectOneInto(&v.Restore, scanRestoreState))
 	batch.Queue(sqlHeldAccounts).Query(collectInto(&v.Held, scanHeldAccount))
+	batch.Queue(sqlCountFrozen).QueryRow(func(r pgx.Row) error { return r.Scan(&v.FrozenShards) })
 
 	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
 	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.CollectableRow) (string, error) {
