@@ -344,7 +344,6 @@ func (r *run) ask(c *carrier.Carrier, number int) purchase.Report {
 		return purchase.Report{Result: purchase.NotSent, Stop: true}
 	}
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
-
 	// The room of a sale is given back once it is written.
 	if err != nil {
 		r.freeRoom()
