@@ -159,7 +159,7 @@ func TestARotationReachesTheFilesOutsideOfTheSettings(t *testing.T) {
 		t.Errorf("rotation: %+v, %v", rotation, err)
 	}
 	uses, err = app.InspectSecretKeys(t.Context(), cfg)
-	if err != nil || uses[0].Secrets != 1 || uses[1].Secrets != 0 {
-		t.Errorf("afterwards: %+v, %v", uses, err)
+	if err != nil || uses[0].Secrets != 2 || uses[1].Secrets != 0 {
+		t.Errorf("afterwards: %+v, %v; want the file and the signing key under the new key", uses, err)
 	}
 }

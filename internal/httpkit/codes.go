@@ -149,6 +149,7 @@ var FieldCodes = [][2]string{
 	{"carrier_rejected", "The carrier declined the shipment without naming a field; `detail` has its message."},
 	{"unprintable", "The text contains characters that cannot be printed on a label."},
 	{"state_mismatch", "The state and the postal code do not match; `suggestion` is the state of the postal code."},
+	{"idempotency_key_reused", "The value is not that of the shipment that was bought under the `Idempotency-Key`."},
 	{"rate_mismatch", "The value contradicts the rate of `rateId`."},
 	{"currency_mismatch", "The amount is in a different currency from the offers."},
 	{"too_few", "The list has too few items."},
