@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -28,7 +30,8 @@ type judge struct {
 	shipments map[string]string // of a key, seen by the client or not
 	abandoned map[string]bool   // carrier and number: recorded as lost, of a carrier that takes nothing back
 	reviewed  map[string]bool   // keys of purchases that wait for a person, which no carrier can be asked about
-	undecided map[string]bool   // keys of purchases of FedEx that wait for a person
+	undecided map[string]bool   // keys of purchases that wait for a person, because no absence can be confirmed before
+	raised    map[string]bool   // carriers that showed a purchase so late that no absence is confirmed before the review
 	ends      map[string]int    // label statuses
 	orphaned  map[string]int    // by what became of them
 	slowest   time.Duration     // from the sale of a label that is voided to its void
@@ -52,6 +55,7 @@ func (w *world) newJudge(orders []*order) *judge {
 func (j *judge) judge() {
 	j.readAttempts()
 	j.readOrphaned()
+	j.readDelays()
 	j.compare()
 	j.compareCharges()
 	j.readEvents()
@@ -103,6 +107,29 @@ func (j *judge) readAttempts() {
 	}
 	if err := rows.Err(); err != nil {
 		j.t.Fatal(err)
+	}
+}
+
+// readDelays learns at which carriers two visibility delays no longer fit between a
+// purchase and its review. A machine that stands still for most of a minute shows a
+// purchase hours late in the time of a carrier, which raises the delay of its
+// connection, as it must.
+func (j *judge) readDelays() {
+	rows, err := j.pool.Query(j.t.Context(), `
+		SELECT DISTINCT c.carrier FROM connection_lookups l JOIN connections c ON c.id = l.connection_id
+		WHERE l.raised_ms * 2 >= $1`, (24 * time.Hour).Milliseconds())
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	carriers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		j.t.Fatal(err)
+	}
+
+	j.raised = map[string]bool{}
+	for _, carrier := range carriers {
+		j.raised[carrier] = true
+		j.t.Logf("%s showed a purchase so late that no absence is confirmed there before the review", carrier)
 	}
 }
 
@@ -204,8 +231,9 @@ func (j *judge) compareOrder(o *order, live []*sale) {
 			j.add("told and not bought", o.key+": "+j.story(o.key))
 		}
 	case "needs_review":
-		// No absence is believed at FedEx before a person decides.
-		if j.reviewed == nil && now.Carrier == "fedex" {
+		// No absence is believed at FedEx before a person decides, nor where the
+		// delay was raised too far for two looks.
+		if j.reviewed == nil && (now.Carrier == "fedex" || j.raised[now.Carrier]) {
 			j.undecided[o.key] = true
 			break
 		}
