@@ -187,7 +187,7 @@ func (w *Watch) beat(ctx context.Context, known disk, now store.CopyState, joine
 	// later restore is compared with more of the log.
 	err = known.write(w.Dir, w.Log.Installation)
 	if isFull := err != nil; w.isFull.Swap(isFull) != isFull && isFull {
-		w.Slog.ErrorContext(ctx, "the disk cannot be told how far the database is; a restore may not be noticed", "error", err)
+		w.Slog.ErrorContext(ctx, "the state of the database cannot be written to SPOOL_DIR; a restore may not be noticed", "error", err)
 	}
 	return nil
 }
