@@ -397,6 +397,8 @@ var notRun = map[string]string{
 	"end-of-day.md export WAYBILL_KEY":            "the key is a placeholder",
 	"failover.md apt install":                     "installs programs",
 	"failover.md DATABASE_URL":                    "a setting alone",
+	"failover.md deploy/patroni/certificates":     "run by TestFailoverRunbook of test/purchases",
+	"failover.md sudo -u postgres":                "run by TestFailoverRunbook of test/purchases",
 	"keys.md waybill secret-key":                  "restarts the service in between; test/e2e: rotation_test.go",
 	"kubernetes.md kubectl":                       "needs a cluster; test/deploy",
 	"kubernetes.md helm":                          "needs a cluster; test/deploy",

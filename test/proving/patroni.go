@@ -1,8 +1,11 @@
 package proving
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,9 +28,11 @@ type Patroni struct {
 	URL   string // of its database, with all nodes
 	Nodes []*Node
 
-	t    *testing.T
-	dir  string
-	etcd *Process
+	t            *testing.T
+	dir          string
+	certificates string // directory of those for this machine
+	etcd         *Process
+	http         *http.Client // that the REST API lets in
 }
 
 // A Node is a Postgres with its Patroni.
@@ -35,6 +40,8 @@ type Node struct {
 	*Process // Patroni; its address is that of the REST API
 	Postgres string
 	Data     string
+
+	env []string
 }
 
 // patroniPassword is that of all logins, on loopback alone.
@@ -56,6 +63,7 @@ func NewPatroni(t *testing.T, nodes int) *Patroni {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	c := &Patroni{t: t, dir: dir}
+	c.certify()
 	c.own(dir)
 
 	c.startEtcd()
@@ -84,13 +92,74 @@ func NewPatroni(t *testing.T, nodes int) *Patroni {
 	return c
 }
 
-// own gives a directory to the user that the programs run as.
+// certify makes certificates as docs/failover.md says. All nodes are on one machine here.
+func (c *Patroni) certify() {
+	c.t.Helper()
+	const address = "127.0.0.1"
+	Output(c.t, exec.Command("../../deploy/patroni/certificates", filepath.Join(c.dir, "certificates"), address))
+	c.certificates = filepath.Join(c.dir, "certificates", address)
+
+	own, err := tls.LoadX509KeyPair(c.certificate("node.crt"), c.certificate("node.key"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	authority, err := os.ReadFile(c.certificate("ca.crt"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(authority)
+	c.http = &http.Client{
+		Timeout:   2 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{own}, RootCAs: trusted}},
+	}
+}
+
+func (c *Patroni) certificate(name string) string { return filepath.Join(c.certificates, name) }
+
+// environment are the settings of a file of deploy/patroni with other values for this
+// machine. Each of them must be in the file: what is tried is what operators copy.
+func (c *Patroni) environment(file string, values map[string]string) (env []string) {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../deploy/patroni", file))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, isSetting := strings.Cut(strings.TrimSpace(line), "=")
+		if !isSetting || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if ours, isGiven := values[name]; isGiven {
+			value = ours
+			delete(values, name)
+		}
+		if strings.HasSuffix(value, ".crt") || strings.HasSuffix(value, ".key") {
+			value = c.certificate(filepath.Base(value))
+		}
+		env = append(env, name+"="+value)
+	}
+	for name := range values {
+		c.t.Errorf("deploy/patroni/%s does not have %s", file, name)
+	}
+	return env
+}
+
+// own gives a directory and all that is in it to the user that the programs run as.
 func (c *Patroni) own(dir string) {
 	c.t.Helper()
-	if credential := c.credential(); credential != nil {
-		if err := os.Chown(dir, int(credential.Uid), int(credential.Gid)); err != nil {
-			c.t.Fatal(err)
+	credential := c.credential()
+	if credential == nil {
+		return
+	}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
+		return os.Chown(path, int(credential.Uid), int(credential.Gid))
+	})
+	if err != nil {
+		c.t.Fatal(err)
 	}
 }
 
@@ -119,20 +188,20 @@ func (c *Patroni) command(env []string, name string, args ...string) *exec.Cmd {
 
 func (c *Patroni) startEtcd() {
 	c.etcd = &Process{Name: "etcd", Addr: FreeAddr(c.t), Log: filepath.Join(c.dir, "etcd.log")}
-	peer := FreeAddr(c.t)
-	c.etcd.Command = func() *exec.Cmd {
-		return c.command(nil, "etcd",
-			"--data-dir", filepath.Join(c.dir, "etcd"),
-			"--listen-client-urls", "http://"+c.etcd.Addr,
-			"--advertise-client-urls", "http://"+c.etcd.Addr,
-			"--listen-peer-urls", "http://"+peer,
-			"--initial-advertise-peer-urls", "http://"+peer,
-			"--initial-cluster", "default=http://"+peer,
-			"--logger", "zap")
-	}
+	peer := "https://" + FreeAddr(c.t)
+	client := "https://" + c.etcd.Addr
+	env := c.environment("etcd.env", map[string]string{
+		"ETCD_DATA_DIR":                    filepath.Join(c.dir, "etcd"),
+		"ETCD_LISTEN_CLIENT_URLS":          client,
+		"ETCD_ADVERTISE_CLIENT_URLS":       client,
+		"ETCD_LISTEN_PEER_URLS":            peer,
+		"ETCD_INITIAL_ADVERTISE_PEER_URLS": peer,
+		"ETCD_INITIAL_CLUSTER":             "node1=" + peer,
+	})
+	c.etcd.Command = func() *exec.Cmd { return c.command(append(env, "ETCD_LOGGER=zap"), "etcd") }
 	c.etcd.Start(c.t)
 	c.t.Cleanup(func() { c.etcd.End(c.t) })
-	Await(c.t, "etcd answers", time.Minute, func() bool { return c.etcd.Answers("/health") })
+	Await(c.t, "etcd answers", time.Minute, func() bool { return c.answers(c.etcd, "/health") })
 }
 
 func (c *Patroni) newNode(name string) *Node {
@@ -156,21 +225,20 @@ func (c *Patroni) newNode(name string) *Node {
 		Postgres: FreeAddr(c.t),
 		Data:     filepath.Join(c.dir, name),
 	}
-	node.Command = func() *exec.Cmd {
-		return c.command([]string{
-			"PATRONI_NAME=" + name,
-			"PATRONI_RESTAPI_LISTEN=" + node.Addr,
-			"PATRONI_RESTAPI_CONNECT_ADDRESS=" + node.Addr,
-			"PATRONI_POSTGRESQL_LISTEN=" + node.Postgres,
-			"PATRONI_POSTGRESQL_CONNECT_ADDRESS=" + node.Postgres,
-			"PATRONI_POSTGRESQL_DATA_DIR=" + node.Data,
-			"PATRONI_POSTGRESQL_BIN_DIR=/usr/lib/postgresql/15/bin",
-			"PATRONI_ETCD3_HOSTS='" + c.etcd.Addr + "'",
-			"PATRONI_SUPERUSER_PASSWORD=" + patroniPassword,
-			"PATRONI_REPLICATION_PASSWORD=" + patroniPassword,
-			"PATRONI_REWIND_PASSWORD=" + patroniPassword,
-		}, "/usr/bin/patroni", config)
-	}
+	node.env = c.environment("node.env", map[string]string{
+		"PATRONI_NAME":                       name,
+		"PATRONI_RESTAPI_LISTEN":             node.Addr,
+		"PATRONI_RESTAPI_CONNECT_ADDRESS":    node.Addr,
+		"PATRONI_POSTGRESQL_LISTEN":          node.Postgres,
+		"PATRONI_POSTGRESQL_CONNECT_ADDRESS": node.Postgres,
+		"PATRONI_POSTGRESQL_DATA_DIR":        node.Data,
+		"PATRONI_ETCD3_HOSTS":                c.etcd.Addr,
+		"PATRONI_SUPERUSER_PASSWORD":         patroniPassword,
+		"PATRONI_REPLICATION_PASSWORD":       patroniPassword,
+		"PATRONI_REWIND_PASSWORD":            patroniPassword,
+		"PATRONICTL_CONFIG_FILE":             config,
+	})
+	node.Command = func() *exec.Cmd { return c.command(node.env, "/usr/bin/patroni", config) }
 	return node
 }
 
@@ -187,13 +255,44 @@ func (c *Patroni) createDatabase() {
 	}
 }
 
+// answers reports whether a program answers with 200 to whoever has a certificate.
+func (c *Patroni) answers(p *Process, path string) bool {
+	response, err := c.http.Get("https://" + p.Addr + path)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// AdmitStrangers returns the addresses that answer a client which has no certificate.
+func (c *Patroni) AdmitStrangers() (admitted []string) {
+	c.t.Helper()
+	ours := c.http.Transport.(*http.Transport).TLSClientConfig
+	stranger := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ours.RootCAs}}}
+	for _, address := range []string{c.etcd.Addr + "/version", c.Nodes[0].Addr + "/cluster"} {
+		response, err := stranger.Get("https://" + address)
+		if err == nil {
+			response.Body.Close()
+			admitted = append(admitted, address)
+		}
+	}
+	return admitted
+}
+
+// Control runs patronictl on the first node, with the settings of the node alone.
+func (c *Patroni) Control(args ...string) string {
+	c.t.Helper()
+	return Output(c.t, c.command(c.Nodes[0].env, "patronictl", args...))
+}
+
 // member is a node as Patroni's REST API lists it.
 type member struct{ Name, Role, State string }
 
 // members asks any node that answers; nil if none does.
 func (c *Patroni) members() []member {
 	for _, node := range c.Nodes {
-		response, err := (&http.Client{Timeout: 2 * time.Second}).Get("http://" + node.Addr + "/cluster")
+		response, err := c.http.Get("https://" + node.Addr + "/cluster")
 		if err != nil {
 			continue
 		}
@@ -211,7 +310,7 @@ func (c *Patroni) members() []member {
 // is none.
 func (c *Patroni) Primary() *Node {
 	for _, node := range c.Nodes {
-		if node.Answers("/primary") {
+		if c.answers(node.Process, "/primary") {
 			return node
 		}
 	}

@@ -296,3 +296,26 @@ func (p *prober) ask(copy *proving.Process, method, path, key, body string) (int
 	answer, err := io.ReadAll(response.Body)
 	return response.StatusCode, maps.Clone(response.Header), answer, err
 }
+
+// TestFailoverRunbook does what docs/failover.md tells an operator to do, with the settings
+// of a node alone, and asks for the same as a stranger.
+func TestFailoverRunbook(t *testing.T) {
+	proving.Pick(t, 1, 1)
+	cell := proving.NewPatroni(t, 2)
+
+	list := cell.Control("list")
+	if !strings.Contains(list, "Leader") || !strings.Contains(list, "Sync Standby") {
+		t.Errorf("patronictl list shows no primary with its standby:\n%s", list)
+	}
+	if admitted := cell.AdmitStrangers(); len(admitted) > 0 {
+		t.Errorf("these answer a client without a certificate: %v", admitted)
+	}
+
+	before := cell.Primary()
+	cell.Control("switchover", "--force")
+	proving.Await(t, "another primary", time.Minute, func() bool {
+		now := cell.Primary()
+		return now != nil && now != before
+	})
+	cell.AwaitStandby(2 * time.Minute)
+}
