@@ -38,8 +38,13 @@ func TestProvePurchases(t *testing.T) {
 	seed := proving.Seed(t)
 	w := newWorld(t)
 	start := time.Now()
+	bad := badDay()
+	w.standsStill = p.stopFor
+	for _, share := range bad.Buy {
+		w.lostAnswers += share
+	}
 	for _, s := range w.carriers {
-		w.turn(s, badDay())
+		w.turn(s, bad)
 	}
 	c := w.newClients(128, 0.05)
 	orders := newOrders(fmt.Sprintf("kill-%x", seed), p.orders, rand.New(rand.NewPCG(seed, 1)))
@@ -75,13 +80,12 @@ func TestProvePurchases(t *testing.T) {
 
 // badDay is how a carrier misbehaves: 8 % of its sales are not answered for.
 func badDay() emulator.Faults {
-	k := emulator.Faults{
+	return emulator.Faults{
 		Latency: emulator.Duration(5 * time.Millisecond), Spread: emulator.Duration(30 * time.Millisecond), HangFor: emulator.Duration(10 * time.Second),
 		Limit: 0.002, Down: 0.01, Expired: 0.01, Refuse: 0.02, LookupFlap: 0.05,
 		Buy:  map[string]float64{"hang": 0.02, "reset": 0.015, "500": 0.015, "502": 0.01, "truncate": 0.01, "wrong_reference": 0.01},
 		Void: map[string]float64{"refuse": 0.02, "lost": 0.05, "hang": 0.02},
 	}
-	return k
 }
 
 // open are the orders without a definite answer.

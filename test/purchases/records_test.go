@@ -130,9 +130,9 @@ func (j *judge) compareEvents() (wrong []deviation) {
 			t = &notified{}
 		}
 		kinds := t.kinds
-		if j.reviewed != nil {
+		if j.reviewed != nil || j.undecided[o.key] {
 			// It may have failed before it was tried again, and needed review
-			// until a disk was read.
+			// then, or until a disk was read.
 			kinds = slices.Compact(slices.Clone(kinds))
 			if o.status == http.StatusCreated {
 				kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "shipment.exception" })
@@ -231,8 +231,12 @@ func (j *judge) figures(c *clients, tail time.Duration) map[string]any {
 	for kind, list := range j.violations {
 		kinds[kind] = len(list)
 	}
+	unsettled := map[string]int{}
+	for carrier, list := range j.unsettled {
+		unsettled[carrier] = len(list)
+	}
 	return map[string]any{
-		"requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
+		"unsettled": unsettled, "requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
 		"leftToAPerson": len(j.undecided), "labelStatus": j.ends, "stranded": j.orphaned, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
 		"boughtP50": proving.Quantile(took, 0.5), "boughtP99": proving.Quantile(took, 0.99), "violations": kinds,
 	}

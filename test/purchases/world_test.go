@@ -38,6 +38,11 @@ type world struct {
 	// carriers and the service alike.
 	lookupScale float64
 
+	// lostAnswers is the share of sales that the carriers do not answer for, and
+	// standsStill how long a copy of the service is frozen at most, where either is so.
+	lostAnswers float64
+	standsStill time.Duration
+
 	account  string
 	key      string
 	copies   []*proving.Process
