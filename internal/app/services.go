@@ -545,10 +545,14 @@ func OpenAccounts(ctx context.Context, cfg config.Config) (*account.Service, fun
 // contains a name, an address or a key: ids, routes and codes alone.
 func NewLogger(cfg config.Config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: nameError}
+	var handler slog.Handler = slog.NewJSONHandler(w, options)
 	if cfg.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(w, options))
+		handler = slog.NewTextHandler(w, options)
 	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	if cfg.TraceEndpoint != "" {
+		handler = tracedLines{handler}
+	}
+	return slog.New(handler)
 }
 
 // nameError has errors under one name, also in the lines of the job queue's library.

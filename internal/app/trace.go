@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,4 +102,37 @@ func (s scrubbed) Attributes() []attribute.KeyValue {
 	return slices.DeleteFunc(slices.Clone(s.ReadOnlySpan.Attributes()), func(a attribute.KeyValue) bool {
 		return slices.Contains(personal, a.Key)
 	})
+}
+
+// tracedLines adds the id of its trace to each line of a request in the log.
+type tracedLines struct{ slog.Handler }
+
+// Handle is slog.Handler.
+func (h tracedLines) Handle(ctx context.Context, line slog.Record) error {
+	if trace := traceOf(ctx); trace != "" {
+		line.AddAttrs(slog.String("trace", trace))
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs is slog.Handler.
+func (h tracedLines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return tracedLines{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is slog.Handler.
+func (h tracedLines) WithGroup(name string) slog.Handler {
+	return tracedLines{h.Handler.WithGroup(name)}
+}
+
+// traceOf returns the id of the trace that a request belongs to, as it is passed on in
+// the header traceparent: version-trace-span-flags. It is empty outside of traces.
+func traceOf(ctx context.Context) string {
+	header := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, header)
+	parts := strings.Split(header.Get("traceparent"), "-")
+	if len(parts) != 4 {
+		return ""
+	}
+	return parts[1]
 }
