@@ -2,6 +2,7 @@ package carrier
 
 import (
 	"context"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -38,6 +39,15 @@ func (c *Carrier) ManifestScope() ManifestScope {
 		return NoManifest
 	}
 	return c.spec.Manifest
+}
+
+// NeedsManifest reports whether labels of a service are handed over by a manifest of the
+// carrier.
+func (c *Carrier) NeedsManifest(service string) bool {
+	if c.ManifestScope() == NoManifest {
+		return false
+	}
+	return len(c.spec.ManifestServices) == 0 || slices.Contains(c.spec.ManifestServices, service)
 }
 
 // CanFindManifest reports whether a manifest whose answer was lost can be looked

@@ -48,6 +48,9 @@ type Spec struct {
 	// ManifestAllDays says that a manifest of the day also covers the open labels of
 	// the days before.
 	ManifestAllDays bool
+	// ManifestServices are the services whose labels need a manifest; empty for all.
+	// A hand-over sheet is printed for the others.
+	ManifestServices []string
 	// Documents says which documents it takes after a purchase.
 	Documents DocumentPolicy
 	// VisibilityDelay is how long after its sale a purchase may be missing from a

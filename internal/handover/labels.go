@@ -22,6 +22,7 @@ const (
 
 // picked is what a manifest is going to have, and what was left out of it.
 type picked struct {
+	scope    string // of the manifest: a hand-over sheet if no label needs more
 	order    ship.ManifestOrder
 	excluded []ship.ManifestExclusion
 }
@@ -29,7 +30,7 @@ type picked struct {
 // pickLabels chooses the labels of a manifest: those that the client names, or
 // all of the last days that are not handed over yet.
 func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Location, c *carrier.Carrier) (picked, error) {
-	p := picked{order: ship.ManifestOrder{ShipDate: in.ShipDate}}
+	p := picked{scope: scopeOf(c), order: ship.ManifestOrder{ShipDate: in.ShipDate}}
 	if p.order.ShipDate == "" {
 		p.order.ShipDate = ship.DateOf(s.now())
 	}
@@ -52,16 +53,21 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 		if open, err = s.openLabels(ctx, in.Tenant, c, p.order.ShipDate); err != nil {
 			return p, err
 		}
+		needing, others := divideByNeed(open, c)
 		if closesEachDay(c) {
-			open = p.chooseDay(open, in)
+			needing = p.chooseDay(needing, in)
 		}
-		chosen = open
+		open = needing
+		chosen = slices.Concat(needing, others)
 	}
 	if len(in.Shipments) > 0 {
 		if chosen, err = s.namedLabels(ctx, in, c, &p); err != nil {
 			return p, err
 		}
 	}
+
+	chosen = p.chooseNeed(chosen, c)
+	coversDay = p.scope == store.ManifestDay
 
 	// Where a manifest covers a day, a label that is left out here would be
 	// handed over all the same.
@@ -75,6 +81,32 @@ func (s *Service) pickLabels(ctx context.Context, in ManifestInput, from ship.Lo
 		return p, nothingToManifest(p.excluded)
 	}
 	return p, nil
+}
+
+// divideByNeed divides labels by whether the carrier has manifests for them.
+func divideByNeed(list []ship.Shipment, c *carrier.Carrier) (needing, others []ship.Shipment) {
+	for _, shipment := range list {
+		if c.NeedsManifest(shipment.Purchase.Service) {
+			needing = append(needing, shipment)
+		} else {
+			others = append(others, shipment)
+		}
+	}
+	return needing, others
+}
+
+// chooseNeed returns the labels that need a manifest, and excludes the others. If none
+// does, all of them are on a hand-over sheet.
+func (p *picked) chooseNeed(chosen []ship.Shipment, c *carrier.Carrier) []ship.Shipment {
+	needing, others := divideByNeed(chosen, c)
+	if len(needing) == 0 {
+		p.scope = store.ManifestSheet
+		return others
+	}
+	for _, shipment := range others {
+		p.exclude(shipment.ID, c.Spec().Title+" has no manifest for its service: it is for a hand-over sheet of its own.")
+	}
+	return needing
 }
 
 // chooseDay returns the labels of the day that is asked for, or else of the last day

@@ -69,7 +69,7 @@ func (s *Service) CloseManifest(ctx context.Context, in ManifestInput) (ClosedMa
 		Tenant:     in.Tenant,
 		Carrier:    c.Spec().Name,
 		Connection: c.Connection,
-		Scope:      scopeOf(c),
+		Scope:      picked.scope,
 		Order:      picked.order,
 		Excluded:   picked.excluded,
 		Name:       in.Name,

@@ -449,3 +449,64 @@ func TestAManifestOfAnOldCopyIsThatOfItsLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDayEndsForServicesWithoutAManifestToo has labels of a carrier that has manifests
+// for one of its services: the others get a hand-over sheet, until nothing is left.
+func TestTheDayEndsForServicesWithoutAManifestToo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	buy := func(service string) ship.ShipmentID {
+		return b.buyChanged(b.tenant, "ground_only", func(s *ship.Shipment) { s.Purchase.Service = service }).ID
+	}
+	ground, express := buy("ground"), buy("express")
+
+	groups, err := b.Waiting(t.Context(), b.tenant)
+	if err != nil || len(groups) != 2 {
+		t.Fatalf("waiting are %+v, %v", groups, err)
+	}
+	for _, group := range groups {
+		isGround := slices.Equal(group.Shipments, []ship.ShipmentID{ground})
+		if group.HasManifest != isGround || group.CoversDay != isGround {
+			t.Errorf("%+v has a manifest: %t", group.Shipments, group.HasManifest)
+		}
+	}
+
+	manifest, err := b.CloseManifest(t.Context(), b.manifest("ground_only"))
+	if err != nil || !slices.Equal(Shipments(manifest.Manifest), []ship.ShipmentID{ground}) || Documents(manifest.Manifest)[0].Type != "ground_manifest" {
+		t.Fatalf("%+v %v", manifest.Manifest, err)
+	}
+	if len(manifest.Excluded) != 1 || !strings.Contains(manifest.Excluded[0].Reason, "hand-over sheet") {
+		t.Errorf("left out are %+v", manifest.Excluded)
+	}
+	sheet, err := b.CloseManifest(t.Context(), b.manifest("ground_only"))
+	if err != nil || !slices.Equal(Shipments(sheet.Manifest), []ship.ShipmentID{express}) || Documents(sheet.Manifest)[0].Type != HandoverSheet {
+		t.Fatalf("%+v %v", sheet.Manifest, err)
+	}
+
+	if n := len(b.stands["ground_only"].manifests); n != 1 {
+		t.Errorf("the carrier closed %d manifests, want 1", n)
+	}
+	if left, err := b.Waiting(t.Context(), b.tenant); err != nil || len(left) != 0 {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+}
+
+// TestServicesOfBothKindsAreDividedWhereTheyAreNamed names labels of which only one needs
+// a manifest, and then the other one alone.
+func TestServicesOfBothKindsAreDividedWhereTheyAreNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	buy := func(service string) ship.ShipmentID {
+		return b.buyChanged(b.tenant, "ground_only", func(s *ship.Shipment) { s.Purchase.Service = service }).ID
+	}
+	ground, express := buy("ground"), buy("express")
+
+	both, err := b.CloseManifest(t.Context(), b.manifest("ground_only", express, ground))
+	if err != nil || !slices.Equal(Shipments(both.Manifest), []ship.ShipmentID{ground}) {
+		t.Fatalf("%+v %v", both.Manifest, err)
+	}
+	alone, err := b.CloseManifest(t.Context(), b.manifest("ground_only", express))
+	if err != nil || Documents(alone.Manifest)[0].Type != HandoverSheet {
+		t.Fatalf("%+v %v", alone.Manifest, err)
+	}
+}

@@ -207,6 +207,7 @@ func newBench(t *testing.T) *bench {
 		add(carrier.Spec{Name: "ups", Title: "UPS", OnePickupPerPlace: true}, func(s *stand) carrier.Driver { return finder{booker{s}} }),
 		add(carrier.Spec{Name: "usps", Title: "USPS", OnePickupPerPlace: true, Manifest: carrier.ListedLabels}, func(s *stand) carrier.Driver { return closer{booker{s}} }),
 		add(carrier.Spec{Name: "fedex", Title: "FedEx", Manifest: carrier.AllOfTheDay}, func(s *stand) carrier.Driver { return dayCloser{s} }),
+		add(carrier.Spec{Name: "ground_only", Title: "Ground Only", Manifest: carrier.AllOfTheDay, ManifestServices: []string{"ground"}}, func(s *stand) carrier.Driver { return dayCloser{s} }),
 		add(carrier.Spec{Name: "dhl_express", Title: "DHL Express"}, func(s *stand) carrier.Driver { return booker{s} }),
 		add(carrier.Spec{Name: "divided", Title: "Divided"}, func(s *stand) carrier.Driver { return divided{booker{s}} }),
 	}

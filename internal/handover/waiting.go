@@ -3,6 +3,7 @@ package handover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -19,7 +20,7 @@ type Group struct {
 	Location    ship.Location // that they leave from, as it is now; zero for an address of its own
 	Shipments   []ship.ShipmentID
 	Pieces      int
-	HasManifest bool // the carrier closes manifests; otherwise a hand-over sheet is printed
+	HasManifest bool // the carrier closes manifests for them; otherwise a hand-over sheet is printed
 	CoversDay   bool // the carrier closes all labels of a day together, from whatever place
 	// Day is the ship date of the labels of a carrier that closes each day by
 	// itself; empty at others. What was shipped today in America is of two days of UTC in the evening.
@@ -38,7 +39,8 @@ type Collection struct {
 const searchesAtOnce = 4
 
 // Waiting lists what is labelled and not handed over, by carrier account and
-// place, and by day where the carrier closes each day by itself.
+// place, by whether its service needs a manifest, and by day where the carrier closes
+// each day by itself.
 func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 	accounts, err := s.Accounts.List(ctx, t)
 	if err != nil {
@@ -64,11 +66,14 @@ func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 		return nil, err
 	}
 
-	groups := slices.Concat(found...)
+	return s.located(ctx, t, slices.Concat(found...))
+}
+
+// located adds what is known now of the locations that groups leave from.
+func (s *Service) located(ctx context.Context, t ship.Tenant, groups []Group) ([]Group, error) {
 	if len(groups) == 0 {
 		return nil, nil
 	}
-
 	locations, err := s.Store.Locations(ctx, t)
 	if err != nil {
 		return nil, err
@@ -77,6 +82,37 @@ func (s *Service) Waiting(ctx context.Context, t ship.Tenant) ([]Group, error) {
 		groups[i].findLocation(locations)
 	}
 	return groups, nil
+}
+
+// Collectable returns the labels of a manifest or hand-over sheet as a driver collects
+// them, by place.
+func (s *Service) Collectable(ctx context.Context, t ship.Tenant, id ship.ManifestID) ([]Group, error) {
+	manifest, err := s.Manifest(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.sellerOf(ctx, t, manifest.Connection, manifest.Carrier)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Store.ShipmentsByID(ctx, t, Shipments(manifest))
+	if err != nil {
+		return nil, err
+	}
+	return s.located(ctx, t, groupByPlace(list, c))
+}
+
+// TakesPickups returns the carrier accounts that take bookings of pickups.
+func (s *Service) TakesPickups(ctx context.Context, t ship.Tenant) (map[Seller]bool, error) {
+	accounts, err := s.Accounts.List(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	takes := make(map[Seller]bool, len(accounts))
+	for _, c := range accounts {
+		takes[Seller{Connection: c.Connection, Carrier: c.Spec().Name}] = slices.Contains(c.Abilities(), "pickups")
+	}
+	return takes, nil
 }
 
 // findLocation adds what is known of the location now. Its address counts: one that
@@ -114,11 +150,12 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 	takesPickups := slices.Contains(c.Abilities(), "pickups")
 	for _, shipment := range open {
 		place := placeOf(shipment.Order.Origin)
+		needsManifest := c.NeedsManifest(shipment.Purchase.Service)
 		var day ship.Date
-		if closesEachDay(c) {
+		if needsManifest && closesEachDay(c) {
 			day = shipment.Order.ShipDate
-			place += "\n" + string(day)
 		}
+		place = fmt.Sprint(place, "\n", needsManifest, day)
 
 		i, isKnown := at[place]
 		if !isKnown {
@@ -127,8 +164,8 @@ func groupByPlace(open []ship.Shipment, c *carrier.Carrier) []Group {
 			groups = append(groups, Group{
 				Seller:      Seller{Connection: c.Connection, Carrier: c.Spec().Name},
 				Address:     shipment.Order.Origin,
-				HasManifest: c.ManifestScope() != carrier.NoManifest,
-				CoversDay:   scopeOf(c) == store.ManifestDay,
+				HasManifest: needsManifest,
+				CoversDay:   needsManifest && scopeOf(c) == store.ManifestDay,
 				Day:         day,
 			})
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -104,22 +105,61 @@ func TestEachDivisionOfACarrierGetsAPickup(t *testing.T) {
 	b.shipOffer("fedex", "divided-1", 0) // FedEx Ground
 	b.shipOffer("fedex", "divided-2", 1) // FedEx Express Saver
 	page := b.send(member.Shipper, path, nil).Body.String()
-	if !strings.Contains(page, "This books 2 pickups") {
-		t.Error("the page does not say that two pickups are booked")
-	}
 
-	booking := groupForm(page, "fedex")
-	for name, value := range map[string]string{"offset": "+00:00", "date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "readyAt": "12:00", "closeAt": "17:00"} {
-		booking.Set(name, value)
-	}
-	for range 2 {
-		if w := b.send(member.Shipper, path+"/pickups", booking); w.Code != http.StatusSeeOther {
-			t.Fatalf("book: %d %s", w.Code, w.Body)
+	tomorrow := url.Values{"offset": {"+00:00"}, "date": {time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)}, "readyAt": {"12:00"}, "closeAt": {"17:00"}}
+	for _, section := range strings.Split(page, `<section class="card">`)[1:] {
+		booking := groupForm(section, "fedex")
+		maps.Copy(booking, tomorrow)
+		for range 2 {
+			if w := b.send(member.Shipper, path+"/pickups", booking); w.Code != http.StatusSeeOther {
+				t.Fatalf("book: %d %s", w.Code, w.Body)
+			}
 		}
 	}
 	page = b.send(member.Shipper, path, nil).Body.String()
 	if n := strings.Count(page, "Scheduled"); n != 2 {
 		t.Errorf("%d pickups are scheduled", n)
+	}
+}
+
+// TestAPickupIsBookedAfterTheDayWasClosed follows the order of the page: the manifest, the
+// hand-over sheet, and then the driver.
+func TestAPickupIsBookedAfterTheDayWasClosed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.home + "/end-of-day"
+	b.shipOffer("fedex", "closed-1", 0) // FedEx Ground, which has manifests
+	b.shipOffer("fedex", "closed-2", 1) // FedEx Express Saver, which has none
+
+	page := b.send(member.Shipper, path, nil).Body.String()
+	for _, section := range strings.Split(page, `<section class="card">`)[1:] {
+		if w := b.send(member.Shipper, path+"/manifests", groupForm(section, "fedex")); w.Code != http.StatusSeeOther {
+			t.Fatalf("close: %d %s", w.Code, w.Body)
+		}
+	}
+	page = b.send(member.Shipper, path, nil).Body.String()
+	if !strings.Contains(page, "Nothing to hand over") {
+		t.Errorf("the day is not empty: %s", page)
+	}
+
+	closed := regexp.MustCompile(`name="manifest" value="([^"]+)"`).FindAllStringSubmatch(page, -1)
+	if len(closed) != 2 {
+		t.Fatalf("%d manifests take a pickup, want 2", len(closed))
+	}
+	for _, manifest := range closed {
+		booking := url.Values{"manifest": {manifest[1]}, "offset": {"+00:00"}, "date": {time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)}, "readyAt": {"12:00"}, "closeAt": {"17:00"}}
+		for range 2 {
+			if w := b.send(member.Shipper, path+"/pickups", booking); w.Code != http.StatusSeeOther {
+				t.Fatalf("book: %d %s", w.Code, w.Body)
+			}
+		}
+	}
+	page = b.send(member.Shipper, path, nil).Body.String()
+	if n := strings.Count(page, "Scheduled"); n != 2 {
+		t.Errorf("%d pickups are scheduled, want one of each division", n)
+	}
+	if page := b.send(member.Viewer, path, nil).Body.String(); strings.Contains(page, "Book a pickup") {
+		t.Error("a viewer can book a pickup")
 	}
 }
 

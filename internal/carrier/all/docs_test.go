@@ -177,7 +177,12 @@ var abilityRows = []row{
 	{"tracks parcels", able("track")},
 	{"books pickups", able("pickups")},
 	{"looks up pickups by reference", able("find_pickups")},
-	{"closes manifests", able("manifests")},
+	{"closes manifests", func(c described) string {
+		if !c.can("manifests") || len(c.ManifestServices) == 0 {
+			return able("manifests")(c)
+		}
+		return "of `" + strings.Join(c.ManifestServices, "`, `") + "`"
+	}},
 	{"takes documents after a purchase", func(c described) string {
 		if len(c.Documents.Types) == 0 {
 			return "no"

@@ -48,6 +48,7 @@ func (m *model) spec() carrier.Spec {
 
 		OnePickupPerPlace: m.onePickup,
 		Manifest:          m.manifest,
+		ManifestServices:  m.closes,
 		Documents:         m.uploads,
 
 		Fields: []carrier.Field{{

@@ -25,6 +25,7 @@ type day struct {
 	Manifests []store.Manifest
 	Pickups   []store.Pickup
 	Accounts  offers.AccountNames
+	Collect   map[handover.Seller]bool // carrier accounts that take bookings of pickups
 	Today     string
 	Wrong     site.Problems
 	Once      string // identifies a manifest: a second click is the same one
@@ -53,12 +54,17 @@ func dayWith(v *site.Visit, status int, wrong site.Problems) error {
 	if err != nil {
 		return err
 	}
+	collect, err := v.Handover.TakesPickups(v.Context(), v.Tenant())
+	if err != nil {
+		return err
+	}
 
 	page := day{
 		Groups:    groups,
 		Manifests: manifests,
 		Pickups:   pickups,
 		Accounts:  accounts,
+		Collect:   collect,
 		Today:     time.Now().UTC().Format(time.DateOnly),
 		Wrong:     wrong,
 		Once:      parts.NewPurchaseKey(),
@@ -152,10 +158,11 @@ func printManifest(v *site.Visit) error {
 	return err
 }
 
-// bookPickup handles POST /app/{account}/{mode}/end-of-day/pickups. It books a pickup
-// for each division of the carrier; those that are booked are not booked again.
+// bookPickup handles POST /app/{account}/{mode}/end-of-day/pickups, for labels that are
+// not handed over yet or those of a manifest. It books a pickup for each place and each
+// division of the carrier; those that are booked are not booked again.
 func bookPickup(v *site.Visit) error {
-	group, err := groupOf(v)
+	groups, err := groupsToCollect(v)
 	if err != nil {
 		return answer(v, err, "")
 	}
@@ -164,6 +171,40 @@ func bookPickup(v *site.Visit) error {
 		return answer(v, err, "")
 	}
 
+	done := "pickup-booked"
+	for _, group := range groups {
+		hasPending, err := bookFor(v, group, window)
+		if err != nil {
+			return answer(v, err, "")
+		}
+		if hasPending {
+			done = "pickup-pending"
+		}
+	}
+	return answer(v, nil, done)
+}
+
+// groupsToCollect returns the groups that a form of a pickup is about.
+func groupsToCollect(v *site.Visit) ([]handover.Group, error) {
+	if v.Form("manifest") == "" {
+		group, err := groupOf(v)
+		return []handover.Group{group}, err
+	}
+
+	id, ok := ship.ParseManifestID(v.Form("manifest"))
+	if !ok {
+		return nil, site.ErrNoPage
+	}
+	groups, err := v.Handover.Collectable(v.Context(), v.Tenant(), id)
+	if ship.KindOf(err) == ship.NotFound {
+		return nil, site.ErrNoPage
+	}
+	return groups, err
+}
+
+// bookFor books the pickups of a group, and reports whether the carrier has not answered
+// for one yet.
+func bookFor(v *site.Visit, group handover.Group, window ship.TimeWindow) (hasPending bool, err error) {
 	in := handover.PickupInput{
 		Tenant:       v.Tenant(),
 		Account:      v.Who.Account,
@@ -176,18 +217,15 @@ func bookPickup(v *site.Visit) error {
 		in.Address, in.Location = ship.Address{}, group.Location.ID
 	}
 
-	done := "pickup-booked"
 	for _, collection := range group.Pickups {
 		in.Shipments = collection.Shipments
 		booked, err := v.Handover.BookPickup(v.Audited("", "", nil), in)
 		if err != nil {
-			return answer(v, err, "")
+			return hasPending, err
 		}
-		if booked.State.IsOpen() {
-			done = "pickup-pending"
-		}
+		hasPending = hasPending || booked.State.IsOpen()
 	}
-	return answer(v, nil, done)
+	return hasPending, nil
 }
 
 // windowOf reads from when until when a driver may come. The script adds the
@@ -291,7 +329,7 @@ func (p day) accountName(carrier string, connection ship.ConnectionID) string {
 func (p day) hasOtherPlaces(group handover.Group) bool {
 	count := 0
 	for _, other := range p.Groups {
-		if other.Seller == group.Seller && other.Day == group.Day {
+		if other.Seller == group.Seller && other.Day == group.Day && other.HasManifest {
 			count++
 		}
 	}
@@ -335,6 +373,18 @@ func plural(n int, word string) string {
 		return word
 	}
 	return word + "s"
+}
+
+// collectableFor is how long after its closing a pickup can be booked for a manifest from
+// its row.
+const collectableFor = 24 * time.Hour
+
+// canCollect reports whether a pickup can be booked for the parcels of a manifest, and
+// this person may book one.
+func (p day) canCollect(f site.Frame, m store.Manifest) bool {
+	takes := p.Collect[handover.Seller{Connection: m.Connection, Carrier: m.Carrier}]
+	isRecent := time.Since(m.ID.Raw().Time()) < collectableFor
+	return takes && isRecent && m.State == effect.Succeeded && f.Who.Can(member.BuyShipments)
 }
 
 // canResolve reports whether the state waits for a person, and this one may end it.
