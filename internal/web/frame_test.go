@@ -1,6 +1,8 @@
 package web
 
 import (
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,5 +48,31 @@ func TestWithoutACarrierLivePagesSayWhatToDoFirst(t *testing.T) {
 	}
 	if page := b.send(member.Shipper, b.liveHome+"/shipments/new", nil).Body.String(); !strings.Contains(page, "Ask an owner or a developer") {
 		t.Error("a shipper is told to connect a carrier")
+	}
+}
+
+// TestTheModesOfASectionAreOneClickApart follows both links of the mode from every section
+// of the navigation.
+func TestTheModesOfASectionAreOneClickApart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	modes := regexp.MustCompile(`(?s)<div class="switch" role="group" aria-label="Mode">(.*?)</div>`)
+	href := regexp.MustCompile(`href="([^"]+)"`)
+
+	for _, section := range []string{"", "/shipments", "/batches", "/end-of-day", "/carriers", "/routing", "/settings", "/webhooks", "/sandbox"} {
+		page := b.send(member.Owner, b.home+section, nil).Body.String()
+		found := modes.FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("%q has no choice of the mode", section)
+		}
+		links := href.FindAllStringSubmatch(found[1], -1)
+		if len(links) != 2 {
+			t.Errorf("%q has %d modes", section, len(links))
+		}
+		for _, link := range links {
+			if w := b.send(member.Owner, link[1], nil); w.Code != http.StatusOK {
+				t.Errorf("%q leads to %s: %d", section, link[1], w.Code)
+			}
+		}
 	}
 }

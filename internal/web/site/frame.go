@@ -65,10 +65,20 @@ func (f Frame) To(parts ...string) string { return ModePath(f.Who.Account.ID, f.
 // does not exist there, so it leads to the list; the sandbox exists in test
 // mode only.
 func (f Frame) Other() string {
-	if f.Section == "" || f.Section == "sandbox" {
+	if f.Section == "sandbox" {
 		return ModePath(f.Who.Account.ID, !f.Live)
 	}
-	return ModePath(f.Who.Account.ID, !f.Live, f.Section)
+	return f.sectionIn(!f.Live)
+}
+
+// Own returns the address of the section in this mode.
+func (f Frame) Own() string { return f.sectionIn(f.Live) }
+
+func (f Frame) sectionIn(live bool) string {
+	if f.Section == "" { // the overview
+		return ModePath(f.Who.Account.ID, live)
+	}
+	return ModePath(f.Who.Account.ID, live, f.Section)
 }
 
 // Frame returns the frame of a page in a section of the navigation.
