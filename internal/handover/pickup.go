@@ -22,6 +22,7 @@ type PickupInput struct {
 	// or the account's.
 	Address      ship.Address
 	Location     ship.LocationID // used instead of an address; empty for none
+	Contact      string          // whom the driver asks for; empty for the name of the address
 	Window       ship.TimeWindow
 	Shipments    []ship.ShipmentID // that are collected, or
 	Parcels      int               // how many parcels are
@@ -147,6 +148,9 @@ func (s *Service) pickupOrder(ctx context.Context, in PickupInput, from ship.Loc
 	}
 	if order.Address == (ship.Address{}) {
 		return order, ship.Coded(ship.Invalid, "origin_required", "the pickup has no address: send one, or set the account's default location")
+	}
+	if in.Contact != "" {
+		order.Address.Name = in.Contact
 	}
 	address, wrong := order.Address.Normalize("/address")
 	if len(wrong) > 0 {

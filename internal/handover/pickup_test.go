@@ -329,3 +329,21 @@ func TestOnlyOwnShipmentsAreCollected(t *testing.T) {
 		t.Errorf("somebody else's pickup: %v", err)
 	}
 }
+
+// TestAContactIsWhomTheDriverAsksFor books at a place whose name is too long for a carrier.
+func TestAContactIsWhomTheDriverAsksFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := b.pickup("ups")
+	in.Contact = "Harbor & Pine"
+
+	booked, err := b.book(in)
+	if err != nil || booked.Order.Address.Name != in.Contact {
+		t.Errorf("the driver asks for %q, want %q: %v", booked.Order.Address.Name, in.Contact, err)
+	}
+	in.Contact = ""
+	again, err := b.book(in)
+	if err != nil || again.ID != booked.ID {
+		t.Errorf("without a contact, another pickup is booked: %s and %s, %v", booked.ID, again.ID, err)
+	}
+}

@@ -158,6 +158,13 @@ func TestAPickupIsBookedAfterTheDayWasClosed(t *testing.T) {
 	if n := strings.Count(page, "Scheduled"); n != 2 {
 		t.Errorf("%d pickups are scheduled, want one of each division", n)
 	}
+
+	// What is wrong with one form is shown there alone.
+	wrong := url.Values{"manifest": {closed[0][1]}, "offset": {"+00:00"}, "date": {time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)}, "readyAt": {"17:00"}, "closeAt": {"12:00"}}
+	w := b.send(member.Shipper, path+"/pickups", wrong)
+	if n := strings.Count(w.Body.String(), "<details open"); w.Code != http.StatusUnprocessableEntity || n != 1 {
+		t.Errorf("a window that ends before it begins: %d, %d forms are open", w.Code, n)
+	}
 	if page := b.send(member.Viewer, path, nil).Body.String(); strings.Contains(page, "Book a pickup") {
 		t.Error("a viewer can book a pickup")
 	}

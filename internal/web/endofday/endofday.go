@@ -28,6 +28,7 @@ type day struct {
 	Collect   map[handover.Seller]bool // carrier accounts that take bookings of pickups
 	Today     string
 	Wrong     site.Problems
+	Failed    string // what the form with the problems is about: a manifest, or the first shipment of a group
 	Once      string // identifies a manifest: a second click is the same one
 }
 
@@ -67,6 +68,7 @@ func dayWith(v *site.Visit, status int, wrong site.Problems) error {
 		Collect:   collect,
 		Today:     time.Now().UTC().Format(time.DateOnly),
 		Wrong:     wrong,
+		Failed:    cmp.Or(v.Form("manifest"), v.Form("first")),
 		Once:      parts.NewPurchaseKey(),
 	}
 	return v.Show(status, dayPage(v.Frame("End of day", "end-of-day"), page))
@@ -123,6 +125,9 @@ func closeManifest(v *site.Visit) error {
 // answer shows what is wrong with a form, or goes back to the page.
 func answer(v *site.Visit, err error, done string) error {
 	if wrong, fixable := site.ProblemsOf(err); fixable {
+		if wrong.At(contactPointer) != "" {
+			wrong.All = "Check the marked fields."
+		}
 		return dayWith(v, http.StatusUnprocessableEntity, wrong)
 	}
 	if err != nil {
@@ -212,6 +217,7 @@ func bookFor(v *site.Visit, group handover.Group, window ship.TimeWindow) (hasPe
 		Address:      group.Address,
 		Window:       window,
 		Instructions: v.Form("instructions"),
+		Contact:      strings.TrimSpace(v.Form("contact")),
 	}
 	if group.IsAtLocation() {
 		in.Address, in.Location = ship.Address{}, group.Location.ID
@@ -226,6 +232,33 @@ func bookFor(v *site.Visit, group handover.Group, window ship.TimeWindow) (hasPe
 		hasPending = hasPending || booked.State.IsOpen()
 	}
 	return hasPending, nil
+}
+
+// contactPointer is where the API has the contact of a pickup.
+const contactPointer = "/address/name"
+
+// pickupForm is what a form of a pickup begins with.
+type pickupForm struct {
+	contact, ready, closes string
+	wrong                  site.Problems // of this form
+}
+
+// formFor returns the form for a group of labels.
+func (p day) formFor(g handover.Group) pickupForm {
+	return pickupForm{contact: g.PickupAddress().Name, ready: readyTime(g), closes: closingTime(g), wrong: p.wrongAt(string(g.Shipments[0]))}
+}
+
+// formAfter returns the form for the parcels of a manifest.
+func (p day) formAfter(m store.Manifest) pickupForm {
+	return pickupForm{contact: m.Order.Address.Name, ready: "12:00", closes: "17:00", wrong: p.wrongAt(string(m.ID))}
+}
+
+// wrongAt returns the problems of the form that is about a manifest or a first shipment.
+func (p day) wrongAt(about string) site.Problems {
+	if about != p.Failed {
+		return site.Problems{}
+	}
+	return p.Wrong
 }
 
 // windowOf reads from when until when a driver may come. The script adds the
