@@ -175,12 +175,85 @@ func (s *Service) open(ctx context.Context, row store.Connection) (*carrier.Carr
 			return nil, err
 		}
 		opened.Label = row.Name
-		return opened, nil
+		return opened, s.limit(ctx, opened, row)
 	}
 
 	// An unknown carrier is an error of openWith.
 	spec, _ := s.spec(row.Carrier)
-	return s.opened.Get(ctx, openedKey{row.ID, row.Version, spec.Revision, row.CheckedAt.UTC()}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
+	key := openedKey{row.ID, row.Version, spec.Revision, row.CheckedAt.UTC()}
+	opened, err := s.opened.Get(ctx, key, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
+	if err != nil {
+		return nil, err
+	}
+
+	// Another process may have confirmed what is off in this one.
+	for _, ability := range row.Confirmed {
+		opened.TurnOn(carrier.Ability(ability))
+	}
+	return opened, nil
+}
+
+// limit turns off what is not confirmed on a live connection, until it has worked. What
+// the connection did before its carrier's facts were listed counts.
+func (s *Service) limit(ctx context.Context, opened *carrier.Carrier, row store.Connection) error {
+	unconfirmed := slices.DeleteFunc(slices.Clone(opened.Spec().Unconfirmed), func(ability carrier.Ability) bool {
+		return slices.Contains(row.Confirmed, string(ability))
+	})
+	if !row.Tenant.Livemode || len(unconfirmed) == 0 {
+		return nil
+	}
+
+	used, err := s.store.UsedAbilities(ctx, row.Tenant, row.ID)
+	if err != nil {
+		return err
+	}
+	opened.Confirmed = func(ability carrier.Ability) { s.confirm(row, ability) }
+	for _, ability := range unconfirmed {
+		if hasUsed(used, ability) {
+			s.recordConfirmed(ctx, row, ability)
+		} else {
+			opened.TurnOff(ability)
+		}
+	}
+	return nil
+}
+
+// hasUsed reports whether a connection used an ability.
+func hasUsed(used store.UsedAbilities, ability carrier.Ability) bool {
+	switch ability {
+	case carrier.AbilityBuy:
+		return used.Buy
+	case carrier.AbilityFind:
+		return used.Find
+	case carrier.AbilityVoid:
+		return used.Void
+	case carrier.AbilityTrack:
+		return used.Track
+	}
+	return false
+}
+
+// confirmTime is how long it may take to record that an ability has worked.
+const confirmTime = 5 * time.Second
+
+// confirm records that an ability of a connection has worked. It is not limited by the
+// call that showed it, which may be at its end.
+func (s *Service) confirm(row store.Connection, ability carrier.Ability) {
+	ctx, cancel := context.WithTimeout(context.Background(), confirmTime)
+	defer cancel()
+	s.recordConfirmed(ctx, row, ability)
+	s.lists.Invalidate(row.Tenant)
+}
+
+// recordConfirmed stores that an ability has worked. If that fails, it is on in this
+// process alone.
+func (s *Service) recordConfirmed(ctx context.Context, row store.Connection, ability carrier.Ability) {
+	log := s.log.With("connection", row.ID, "carrier", row.Carrier, "ability", string(ability))
+	if err := s.store.ConfirmAbility(ctx, row.Tenant, row.ID, string(ability)); err != nil {
+		log.ErrorContext(ctx, "confirmed ability not recorded", "error", err)
+		return
+	}
+	log.InfoContext(ctx, "ability confirmed")
 }
 
 // openWith opens a carrier with credentials in clear.

@@ -28,8 +28,9 @@ type Connection struct {
 	CreatedAt time.Time
 	RemovedAt time.Time
 	CheckedAt time.Time
-	Findings  []Finding // of the last check
-	Problem   string    // why it cannot be used at all; empty if it can
+	Findings  []Finding         // of the last check
+	Problem   string            // why it cannot be used at all; empty if it can
+	Off       []carrier.Ability // abilities that are off until they are confirmed; in lists alone
 }
 
 // AddConnectionInput is a carrier account to connect.
@@ -234,9 +235,12 @@ func (s *Service) Connections(ctx context.Context, t ship.Tenant) ([]Connection,
 	list := make([]Connection, len(rows))
 	for i, row := range rows {
 		list[i] = newConnection(row)
-		if _, err := s.open(ctx, row); err != nil {
+		opened, err := s.open(ctx, row)
+		if err != nil {
 			list[i].Problem = openingProblem(err)
+			continue
 		}
+		list[i].Off = opened.Off()
 	}
 	return list, nil
 }

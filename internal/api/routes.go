@@ -223,6 +223,7 @@ func (s *server) shipmentRoutes() []*route {
 			codes: []string{
 				"shipment_not_found",
 				"void_not_supported",
+				"ability_unconfirmed",
 				"void_refused",
 				"label_not_ready",
 				"conflict",

@@ -83,11 +83,15 @@ type Carrier struct {
 	// Observe is called after every operation, if it is set before the first
 	// use.
 	Observe func(op Operation, took time.Duration, err error)
+	// Confirmed is called when an ability that was off has worked, if it is set
+	// before the first use.
+	Confirmed func(Ability)
 
 	spec    Spec
 	driver  Driver
 	secrets []string
 	instant InstantDriver // the driver, if it implements this
+	gate    *gate
 }
 
 // New makes a driver portable.
@@ -98,6 +102,7 @@ func New(spec Spec, driver Driver) *Carrier {
 		spec:      spec,
 		driver:    driver,
 		instant:   instant,
+		gate:      &gate{},
 	}
 }
 
@@ -254,7 +259,7 @@ func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, e
 }
 
 // Buy purchases a label. The purchase it returns is complete, or err says why
-// there is none.
+// there is none. While it is off, nothing is sent.
 func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	buyer, ok := abilityOf[Buyer](c, "buy")
 	if !ok {
@@ -264,6 +269,9 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 	// Drivers need not check what their Spec declares: nothing is sent that the
 	// service could only ignore.
 	if err := c.checkService(&request.Order, request.Service); err != nil {
+		return ship.Sale{}, err
+	}
+	if err := c.require(ctx, AbilityBuy); err != nil {
 		return ship.Sale{}, err
 	}
 
@@ -277,6 +285,7 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 		// Money may be spent, so this is not a plain failure.
 		return ship.Sale{}, c.errorf(ship.Uncertain, "%s sent an incomplete label", c.spec.Title)
 	}
+	c.worked(AbilityBuy)
 	return purchase, nil
 }
 
@@ -307,7 +316,8 @@ func (c *Carrier) Rehearse(ctx context.Context, request BuyOrder) (err error) {
 
 // Find returns the purchase made under the reference of the request, or an
 // error of kind ship.NotFound if there is none. It has no label if the carrier
-// does not return labels again.
+// does not return labels again. While it is off, an absence is not believed: it is
+// an error of kind ship.Unavailable.
 func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	finder, ok := abilityOf[Finder](c, "find")
 	if !ok {
@@ -317,6 +327,9 @@ func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err 
 	ctx, done := c.begin(ctx, OpFind, c.Deadlines.Find)
 	defer func() { done(err) }()
 	purchase, err := finder.Find(ctx, request)
+	if ship.KindOf(err) == ship.NotFound && c.require(ctx, AbilityFind) != nil {
+		return ship.Sale{}, c.errorf(ship.Unavailable, "%s found no such purchase, and that is not believed before its look-ups are confirmed on this connection", c.spec.Title)
+	}
 	if err != nil {
 		return ship.Sale{}, c.explain(err, ship.Unavailable)
 	}
@@ -328,15 +341,20 @@ func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err 
 	if !isComplete && !isEnough {
 		return ship.Sale{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
 	}
+	c.worked(AbilityFind)
 	return purchase, nil
 }
 
 // Void voids the label. The result is ship.StateVoided or
-// ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
+// ship.StateRefundPending; a refusal is an error of kind ship.Invalid. While it is
+// off, nothing is sent.
 func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResult, err error) {
 	voider, ok := abilityOf[Voider](c, "void")
 	if !ok {
 		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
+	}
+	if err := c.require(ctx, AbilityVoid); err != nil {
+		return VoidResult{}, err
 	}
 
 	ctx, done := c.begin(ctx, OpVoid, c.Deadlines.Void)
@@ -349,6 +367,7 @@ func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResul
 	if result.State != ship.StateVoided && result.State != ship.StateRefundPending {
 		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not confirm whether the label was voided", c.spec.Title)
 	}
+	c.worked(AbilityVoid)
 	return result, nil
 }
 
@@ -372,11 +391,18 @@ func (c *Carrier) Reprint(order ship.Order, trackingNumber string) []ship.Docume
 	return reprinter.Reprint(order, trackingNumber)
 }
 
-// Track returns everything that the carrier knows of the numbers.
+// Track returns everything that the carrier knows of the numbers. While it is off,
+// nothing is sent.
 func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpdate, err error) {
 	tracker, ok := abilityOf[Tracker](c, "track")
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not offer tracking", c.spec.Title)
+	}
+	if err := c.require(ctx, AbilityTrack); err != nil {
+		failure := ship.ErrorOf(err)
+		failure.Kind = ship.Unavailable
+		failure.RetryAfter = unconfirmedRetry
+		return nil, failure
 	}
 
 	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
@@ -385,7 +411,10 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpda
 	if err != nil {
 		return nil, c.explain(err, ship.Unavailable)
 	}
-	return usableUpdates(updates), nil
+	if updates = usableUpdates(updates); len(updates) > 0 {
+		c.worked(AbilityTrack)
+	}
+	return updates, nil
 }
 
 // DecodePush verifies and decodes one request that the carrier pushed.

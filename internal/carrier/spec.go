@@ -66,7 +66,10 @@ type Spec struct {
 	// DuplicateIsBilled says that the carrier charges for a label that nobody
 	// uses, and that it cannot be voided by API at once.
 	DuplicateIsBilled bool
-	Limits            []string // what the carrier cannot do and what follows, a sentence each, for the documentation
+	// Unconfirmed are the abilities that rest on a fact for which sources.tsv has no
+	// source. They are off on a new live connection.
+	Unconfirmed []Ability
+	Limits      []string // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
 	// Track and DecodePush give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.

@@ -92,6 +92,7 @@ type Measurer struct {
 // outcome and the job of the void are stored together, so that a crash measures
 // nothing twice and leaves no label.
 func (m *Measurer) Work(ctx context.Context, j job.MeasureDelay) (again time.Duration, err error) {
+	ctx = carrier.Unrestricted(ctx)
 	t := ship.Tenant{Account: j.Account, Livemode: j.Livemode}
 	c, err := m.Accounts.Carrier(ctx, t, j.Connection)
 	if ship.KindOf(err) == ship.NotFound {

@@ -212,6 +212,30 @@ SELECT account_id, livemode, id, now(), false, now() FROM connections`)
 	}
 }
 
+func TestDoctorListsAbilitiesThatAreNotConfirmed(t *testing.T) {
+	t.Parallel()
+	s, connection, _ := emulatedUPS(t, "{}")
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, "none of a live connection waits to be confirmed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+
+	db := storetest.Conn(t, s["DATABASE_URL"])
+	if _, err := db.Exec(t.Context(), "UPDATE connections SET carrier = 'gls', livemode = true"); err != nil {
+		t.Fatal(err)
+	}
+	want := "looking up purchases for 1 live connections to GLS (for example " + connection + ")"
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, want) {
+		t.Errorf("%v, want %q:\n%s", err, want, out)
+	}
+
+	if _, err := db.Exec(t.Context(), "UPDATE connections SET confirmed = '{find}'"); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := s.run(t, "doctor"); err != nil || !strings.Contains(out, "none of a live connection waits to be confirmed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestDoctorSaysThatOpenWorkKeepsAYear(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

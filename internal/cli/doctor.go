@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/archive"
+	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -335,6 +336,7 @@ func databaseFindings(inspection store.Inspection) []finding {
 		shardsFinding(inspection.Vitals),
 		violationFinding(inspection.Violations),
 		lookupFinding(inspection.FailingLookups),
+		abilityFinding(inspection.LiveConnections),
 	)
 }
 
@@ -409,6 +411,34 @@ func lookupFinding(failing []store.ConnectionLookup) finding {
 	}
 	return warn(subject, "do not find a purchase that exists: "+strings.Join(names, ", "),
 		`a purchase whose response is lost stays uncertain there, and goes to review: check the account and the permissions of the connection with the carrier, then run "waybill connection check"; docs/connections.md, "Look-ups", explains it`)
+}
+
+// abilityFinding lists what is off for live connections until it is confirmed.
+func abilityFinding(connections []store.LiveConnections) finding {
+	const subject = "abilities"
+	var says []string
+	for _, group := range connections {
+		for _, spec := range all.Specs {
+			if spec.Name != group.Carrier {
+				continue
+			}
+			var off []string
+			for _, ability := range spec.Unconfirmed {
+				if !slices.Contains(group.Confirmed, string(ability)) {
+					off = append(off, ability.Words())
+				}
+			}
+			if len(off) > 0 {
+				says = append(says, fmt.Sprintf("%s for %d live connections to %s (for example %s)", strings.Join(off, " and "), group.Count, spec.Title, group.Example))
+			}
+		}
+	}
+
+	if len(says) == 0 {
+		return ok(subject, "none of a live connection waits to be confirmed")
+	}
+	return warn(subject, "off until confirmed: "+strings.Join(says, "; "),
+		`run "waybill connection certify ID --live --out DIR"; docs/connections.md, "Abilities that are off", explains it`)
 }
 
 func listFinding(subject, good, bad string, missing []string, advice string) finding {

@@ -63,6 +63,7 @@ var Codes = []Code{
 	{"format_unavailable", http.StatusConflict, "Format unavailable", "The label cannot be rendered faithfully in this format, size or resolution. `detail` says what is available."},
 	{"label_quarantined", http.StatusConflict, "Label held back", "The carrier's label is damaged or contains something that could harm a printer or a viewer, so it is not served. Void the shipment and buy it again, or get the label directly from the carrier."},
 	{"void_not_supported", http.StatusConflict, "Void not supported", "The carrier does not support voiding labels of this kind. Carriers usually do not charge a label that is never used."},
+	{"ability_unconfirmed", http.StatusConflict, "Ability not confirmed", "The carrier account is new, and no public source documents how the carrier answers this request. Nothing was sent. Confirm the account with `waybill connection certify`."},
 	{"void_refused", http.StatusConflict, "Void refused", "The carrier refused to void the label, or the parcel is already moving. `detail` has its reason; ask the carrier for a refund."},
 	{"webhook_limit", http.StatusConflict, "Too many webhooks", "The account has reached the limit of 20 webhooks in this mode. Delete one first."},
 	{"location_exists", http.StatusConflict, "Location exists", "The account has a location with this name already. Choose another name."},

@@ -237,6 +237,9 @@ func areInstant(carriers []*carrier.Carrier, order ship.Order) bool {
 // memory, or from the carrier.
 func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) asking {
 	start := time.Now()
+	if off := c.WhyOff(carrier.AbilityBuy); off != nil {
+		return asking{carrier: c.Spec().Name, err: off} // what cannot be bought is not quoted
+	}
 	extras := q.order.Options.Extras()
 	if extras != nil {
 		// A carrier that cannot take the order whatever the service is not asked.

@@ -141,6 +141,18 @@ func (r *run) isControlled(c *carrier.Carrier) bool {
 	return r.found[c.Connection]
 }
 
+// confirmLookup tries a look-up that is not confirmed on a purchase that is known to
+// exist. If it is found, the absence of another one can be believed.
+func (r *run) confirmLookup(c *carrier.Carrier) {
+	if !c.IsOff(carrier.AbilityFind) {
+		return
+	}
+	trust, err := r.trustIn(r.ctx, r.b.in.Tenant, c)
+	if err == nil {
+		r.controlOf(c, trust)
+	}
+}
+
 func controlReport(found bool) purchase.Report {
 	if found {
 		return purchase.Report{Result: purchase.Found}
@@ -180,7 +192,7 @@ func (r *run) searchControl(c *carrier.Carrier, trust lookupTrust) purchase.Repo
 		Shipment:  r.b.shipment.ID, // the window is that of the present search
 	}
 	request.Order.ShipDate = r.b.shipment.Order.ShipDate
-	_, err = c.Find(r.overheard(r.ctx, t, r.b.shipment.ID, known.Purchase), request)
+	_, err = c.Find(carrier.Unrestricted(r.overheard(r.ctx, t, r.b.shipment.ID, known.Purchase)), request)
 
 	kind := ship.KindOf(err)
 	if kind != "" && kind != ship.NotFound {

@@ -66,9 +66,18 @@ func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, 
 
 	if state == store.OrphanVoidDeclined {
 		s.log.ErrorContext(ctx, "orphaned label cannot be voided", "shipment", x.Shipment, "carrier", seller, "number", number)
-		return 0, s.endOrphaned(ctx, x, state, "the carrier refused to void it")
+		return 0, s.endOrphaned(ctx, x, state, s.whyDeclined(ctx, x))
 	}
 	return 0, nil
+}
+
+// whyDeclined says why an orphaned label was not voided.
+func (s *Service) whyDeclined(ctx context.Context, x store.OrphanedLabel) string {
+	c, err := s.accounts.Seller(ctx, x.Tenant, x.Purchase)
+	if err == nil && c.IsOff(carrier.AbilityVoid) {
+		return ship.ErrorOf(c.WhyOff(carrier.AbilityVoid)).Message
+	}
+	return "the carrier refused to void it"
 }
 
 // voidOrphaned asks the carrier, and writes down what it said unless it

@@ -424,6 +424,7 @@ func (r *run) lookUp(a purchase.Act) purchase.Report {
 		return purchase.Report{Result: purchase.Unsure}
 	}
 
+	r.confirmLookup(c)
 	report := r.lookAt(c, a.Attempt, attempt.Reference, bought)
 	// A simulated carrier sells and shows in this process, so nothing is late.
 	if !c.Simulated() {
@@ -509,6 +510,7 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 			d.Selection = ""
 		}
 
+		r.confirmLookup(c)
 		switch report := r.lookAt(c, attempt, r.reference(r.b, attempt), d); report.Result {
 		case purchase.Found:
 			return report

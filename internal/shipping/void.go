@@ -43,6 +43,9 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	if err := c.CheckVoid(sh.Progress.Status); err != nil {
 		return sh, s.voidRefused(sh, err)
 	}
+	if off := c.WhyOff(carrier.AbilityVoid); off != nil {
+		return sh, ship.Coded(ship.Conflict, carrier.CodeUnconfirmed, "%s", ship.ErrorOf(off).Message)
+	}
 
 	// The void is written down before the carrier is asked, with the job that
 	// asks again: after a crash or a lost answer it is not forgotten.

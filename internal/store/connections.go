@@ -26,12 +26,13 @@ type Connection struct {
 	CreatedAt   time.Time
 	RemovedAt   time.Time
 	CheckedAt   time.Time
-	CheckResult []byte // JSON; nil before the first check
-	Version     int    // counts the changes of what it is opened with
+	CheckResult []byte   // JSON; nil before the first check
+	Version     int      // counts the changes of what it is opened with
+	Confirmed   []string // its abilities that have worked, of those without a source
 }
 
 const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.encrypted_credentials, c.public_fields,
-  c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
+  c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version, c.confirmed`
 
 func scanConnection(r pgx.CollectableRow) (Connection, error) {
 	var (
@@ -53,6 +54,7 @@ func scanConnection(r pgx.CollectableRow) (Connection, error) {
 		&checkedAt,
 		&connection.CheckResult,
 		&connection.Version,
+		&connection.Confirmed,
 	)
 
 	connection.CreatedAt = connection.CreatedAt.UTC()
@@ -232,6 +234,54 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3`
 func (s *Store) SetChecked(ctx context.Context, t ship.Tenant, id ship.ConnectionID, at time.Time, result []byte) error {
 	_, err := s.exec(ctx, t, sqlSetChecked, t.Account, t.Livemode, id, at, result)
 	return err
+}
+
+const sqlConfirmAbility = `
+UPDATE connections SET confirmed = array_append(confirmed, $4)
+WHERE account_id = $1 AND livemode = $2 AND id = $3 AND NOT $4 = ANY (confirmed)`
+
+// ConfirmAbility records that an ability of a connection has worked.
+func (s *Store) ConfirmAbility(ctx context.Context, t ship.Tenant, id ship.ConnectionID, ability string) error {
+	_, err := s.exec(ctx, t, sqlConfirmAbility, t.Account, t.Livemode, id, ability)
+	return err
+}
+
+// sqlUsedAbilities looks at the newest attempts of the tenant only, as sqlControlPurchase
+// does. A void that is open may still be refused.
+const sqlUsedAbilities = `
+SELECT
+  count(*) > 0,
+  coalesce(bool_or(s.state IN ('voided', 'refund_pending')), false),
+  coalesce(bool_or(s.status NOT IN ('created', 'label_generated')), false),
+  EXISTS (
+    SELECT FROM connection_lookups l
+    WHERE l.account_id = @account AND l.livemode = @livemode AND l.connection_id = @connection
+      AND (l.control_found OR l.raised_ms IS NOT NULL OR cardinality(l.measured_ms) > 0)
+  )
+FROM (
+  SELECT account_id, livemode, shipment_id, connection_id, outcome
+  FROM purchase_attempts
+  WHERE account_id = @account AND livemode = @livemode
+  ORDER BY shipment_id DESC LIMIT 50000
+) a
+JOIN shipment_states s ON s.account_id = a.account_id AND s.livemode = a.livemode AND s.id = a.shipment_id
+WHERE a.connection_id = @connection AND a.outcome = 'purchased'`
+
+// UsedAbilities says what a connection has done before, as far as it shows.
+type UsedAbilities struct {
+	Buy   bool
+	Void  bool
+	Track bool
+	Find  bool // a look-up found a purchase
+}
+
+// UsedAbilities returns what a connection has done before.
+func (s *Store) UsedAbilities(ctx context.Context, t ship.Tenant, id ship.ConnectionID) (UsedAbilities, error) {
+	return queryOne(ctx, s, t, pgx.RowToStructByPos[UsedAbilities], sqlUsedAbilities, pgx.NamedArgs{
+		"account":    t.Account,
+		"livemode":   t.Livemode,
+		"connection": id,
+	})
 }
 
 // sqlRewrapConnection does not count as a change: what the connection is

@@ -34,7 +34,24 @@ type Inspection struct {
 	Vitals            Vitals
 	Violations        []Violation        // of what always holds of purchases
 	FailingLookups    []ConnectionLookup // of connections whose last control was not found
+	LiveConnections   []LiveConnections
 }
+
+// LiveConnections are the live connections of all accounts to a carrier that have the
+// same abilities confirmed.
+type LiveConnections struct {
+	Carrier   string
+	Confirmed []string
+	Count     int
+	Example   ship.ConnectionID
+}
+
+const sqlConfirmedAbilities = `
+SELECT c.carrier, c.confirmed, count(*)::int, (array_agg(c.id ORDER BY c.id DESC))[1]
+FROM connections c
+WHERE c.livemode AND c.enabled AND c.removed_at IS NULL
+GROUP BY c.carrier, c.confirmed
+ORDER BY c.carrier, c.confirmed`
 
 // Migrated reports whether the database has the tables of this program. A
 // database that a later program has migrated has them too.
@@ -88,6 +105,10 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 	queueInvariants(batch, now, &i.Violations) // under the system's role, as the vitals left it
 	batch.Queue(sqlFailingLookups).Query(func(rows pgx.Rows) (err error) {
 		i.FailingLookups, err = pgx.CollectRows(rows, scanConnectionLookup)
+		return err
+	})
+	batch.Queue(sqlConfirmedAbilities).Query(func(rows pgx.Rows) (err error) {
+		i.LiveConnections, err = pgx.CollectRows(rows, pgx.RowToStructByPos[LiveConnections])
 		return err
 	})
 	batch.Queue(sqlHorizonHolders).Query(collectInto(&i.Vitals.HorizonHolders, scanHolder))

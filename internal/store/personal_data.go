@@ -121,7 +121,7 @@ var PersonalData = []PersonalColumns{
 	{"saved_views", []string{"name", "filter"}, DataAccount, "filters without search words"},
 	{"column_mappings", []string{"header_hash", "mapping"}, DataAccount, "a hash of the titles of a file, and fields of ours"},
 	{"locations", []string{"name", "address", "contact", "cutoff_times"}, DataAccount, "the account's own places and their contacts"},
-	{"connections", []string{"carrier", "name", "wrapped_key", "encrypted_credentials", "public_fields", "check_result", "differences"}, DataAccount, "credentials are encrypted; differences have no values of answers"},
+	{"connections", []string{"carrier", "name", "wrapped_key", "encrypted_credentials", "public_fields", "check_result", "differences", "confirmed"}, DataAccount, "credentials are encrypted; differences have no values of answers"},
 	{"rate_sheets", []string{"name", "carrier", "csv"}, DataAccount, ""},
 	{"rule_books", []string{"book", "note"}, DataAccount, ""},
 	{"rule_drafts", []string{"book"}, DataAccount, ""},

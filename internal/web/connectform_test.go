@@ -20,8 +20,12 @@ import (
 )
 
 // withUSPS connects the dashboard to a USPS emulator.
-func (b *bench) withUSPS() *carrierkit.Traffic {
+func (b *bench) withUSPS(change ...func(*carrier.Spec)) *carrierkit.Traffic {
 	b.Helper()
+	spec := usps.Spec
+	for _, edit := range change {
+		edit(&spec)
+	}
 	ledger, err := emulator.OpenLedger("")
 	b.must(err)
 	server := httptest.NewServer(uspsemulator.New(ledger))
@@ -33,7 +37,7 @@ func (b *bench) withUSPS() *carrierkit.Traffic {
 	b.web.Account = account.NewWith(account.Config{
 		Store:   b.store,
 		Wrapper: box,
-		Specs:   []carrier.Spec{usps.Spec},
+		Specs:   []carrier.Spec{spec},
 		Via:     traffic.Doer,
 		URLs:    map[string]string{"usps": server.URL},
 		Log:     b.web.Log,
@@ -158,5 +162,50 @@ func TestACarrierAccountShowsHowItsPurchasesAreLookedUp(t *testing.T) {
 	b.must(b.store.RecordControl(t.Context(), tenant, c.ID, shipment, true))
 	if got := text(page); strings.Contains(got, "Failing since") || strings.Contains(text(list), "Look-up failing") {
 		t.Errorf("after a control was found: %s", got)
+	}
+}
+
+func TestACarrierAccountShowsWhatIsOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.withUSPS(func(spec *carrier.Spec) {
+		spec.Unconfirmed = []carrier.Ability{carrier.AbilityVoid, carrier.AbilityFind}
+	})
+	tenant := ship.Tenant{Account: b.owner.ID, Livemode: true}
+	c, err := b.web.Account.AddConnection(t.Context(), account.AddConnectionInput{
+		Tenant:  tenant,
+		Carrier: "usps",
+		Name:    "Main",
+		Credentials: carrier.Credentials{
+			"client_id": uspsemulator.ClientID, "client_secret": uspsemulator.ClientSecret, "crid": uspsemulator.CRID, "mid": uspsemulator.MID,
+			"manifest_mid": uspsemulator.ManifestMID, "account_number": uspsemulator.Account,
+		},
+	})
+	b.must(err)
+
+	text := func(path string) string {
+		return strings.Join(strings.Fields(withoutMarkup(b.send(member.Owner, path, nil).Body.String())), " ")
+	}
+	list := b.liveHome + "/carriers"
+	page := list + "/" + string(c.ID)
+	got := text(page)
+	for _, want := range []string{
+		"Off until confirmed",
+		"Voiding labels Voids are refused before they are sent.",
+		"or by a look-up that finds a purchase of the connection.",
+		"waybill connection certify " + string(c.ID) + " --live --out DIR",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q: %s", want, got)
+		}
+	}
+	if !strings.Contains(text(list), "Not confirmed") {
+		t.Errorf("the list does not say that something is off: %s", text(list))
+	}
+
+	b.must(b.store.ConfirmAbility(t.Context(), tenant, c.ID, "void"))
+	b.must(b.store.ConfirmAbility(t.Context(), tenant, c.ID, "find"))
+	if strings.Contains(text(page), "Off until confirmed") || strings.Contains(text(list), "Not confirmed") {
+		t.Errorf("after it was confirmed: %s", text(page))
 	}
 }

@@ -1,6 +1,7 @@
 package all_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -229,6 +230,38 @@ func notedFacts(t *testing.T, folder string) map[string]string {
 	return noted
 }
 
+// TestAbilitiesWithoutASourceAreOff checks that each driver declares the abilities
+// that rest on a fact without a source, and no other.
+func TestAbilitiesWithoutASourceAreOff(t *testing.T) {
+	t.Parallel()
+	for _, spec := range all.Specs {
+		unsourced := map[carrier.Ability]string{}
+		for _, f := range factsOf(t, spec) {
+			if len(f.sources) > 0 {
+				continue
+			}
+			for _, name := range f.abilities {
+				ability := carrier.Ability(name)
+				if !slices.Contains(carrier.GatedAbilities, ability) {
+					t.Errorf("%s: %s has no source, and %q cannot be turned off: find a source, or do without it", spec.Title, f.id, name)
+				}
+				unsourced[ability] = f.id
+			}
+		}
+
+		for ability, id := range unsourced {
+			if !slices.Contains(spec.Unconfirmed, ability) {
+				t.Errorf("%s: %q rests on %s, which has no source, and is not in Spec.Unconfirmed", spec.Title, ability, id)
+			}
+		}
+		for _, ability := range spec.Unconfirmed {
+			if unsourced[ability] == "" {
+				t.Errorf("%s: %q is in Spec.Unconfirmed, and all its facts have sources", spec.Title, ability)
+			}
+		}
+	}
+}
+
 // TestTheDocumentOfSourcesIsUpToDate checks that sources.md of each driver says
 // what its sources.tsv says.
 func TestTheDocumentOfSourcesIsUpToDate(t *testing.T) {
@@ -313,5 +346,13 @@ func describeFacts(t *testing.T, b *strings.Builder, list []described) {
 		{"facts with two independent sources", count(2)},
 		{"with one source", count(1)},
 		{"with none", count(0)},
+		{"off on a new live connection until confirmed", func(c described) string {
+			var off []string
+			for _, ability := range c.Unconfirmed {
+				off = append(off, ability.Words())
+			}
+			return cmp.Or(strings.Join(off, ", "), "-")
+		}},
 	})
+	b.WriteString("\nAn ability that rests on a fact without a source is off on a new live connection until `waybill connection certify`, or a real answer of the carrier there, has confirmed it; see [Abilities that are off](connections.md#abilities-that-are-off). Test connections are not limited.\n")
 }

@@ -49,6 +49,7 @@ var Spec = carrier.Spec{
 		Track: 10 * time.Second,
 	},
 	DuplicateIsBilled: true,
+	Unconfirmed:       []carrier.Ability{carrier.AbilityVoid},
 	Limits: []string{
 		"A purchase whose response is lost cannot be looked up: Amazon has no search by reference, and the shipment's id was in the lost response. A person decides, with the Amazon Shipping console. Amazon recognizes a repeated purchase by a key, but only with the quote that was bought, which ends after ten minutes: Waybill sends the reference of the purchase as the key, and does not repeat the purchase yet.",
 		"Every purchase quotes again, because quotes end after ten minutes. If the price of the chosen offer has risen since, nothing is bought.",

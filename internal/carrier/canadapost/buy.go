@@ -359,8 +359,8 @@ func destinationZone(request carrier.BuyOrder) *time.Location {
 // fileWaits are the pauses between requests for a file that is not ready.
 var fileWaits = []time.Duration{400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond}
 
-// fetchFile follows a link to a file. Canada Post answers 202 until it has
-// made it.
+// fetchFile follows a link to a file. Canada Post does not document a 202, which
+// says of any server that it is still at work: such an answer is no file.
 func (d driver) fetchFile(ctx context.Context, to link) (data []byte, format string, err error) {
 	path, err := pathOf(to)
 	if err != nil {

@@ -54,9 +54,10 @@ var Spec = carrier.Spec{
 	Services: specServices(),
 	Extras:   extraServices(),
 	// fact: return-billing
-	ReturnsBilledOn:   carrier.BilledOnScan,
-	Formats:           []string{"pdf", "zpl"},
-	Address:           addressLimits,
+	ReturnsBilledOn: carrier.BilledOnScan,
+	Formats:         []string{"pdf", "zpl"},
+	Address:         addressLimits,
+	// Canada Post does not say how soon a purchase is listed.
 	VisibilityDelay:   60 * time.Minute,
 	DuplicateIsBilled: true,
 	Deadlines: carrier.Deadlines{

@@ -84,6 +84,8 @@ func (d *driver) explain(err error, faults []fault) error {
 const (
 	// requestMismatch is what the test environment answers to requests that are
 	// not among its recorded ones.
+	//
+	// fact: code-request-mismatch
 	requestMismatch = "REQUEST.MISMATCH"
 
 	// virtualResponse marks a recorded answer, whatever was asked.

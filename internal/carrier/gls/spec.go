@@ -55,6 +55,7 @@ var Spec = carrier.Spec{
 	},
 	TrackBatch:      trackBatch,
 	VisibilityDelay: 5 * time.Minute,
+	Unconfirmed:     []carrier.Ability{carrier.AbilityFind},
 	LookupWindow:    24 * time.Hour,
 	Deadlines: carrier.Deadlines{
 		Find: 30 * time.Second, // a look-up renders the label again

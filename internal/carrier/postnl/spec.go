@@ -59,6 +59,7 @@ var Spec = carrier.Spec{
 	TrackBatch: 1,
 	// PostNL does not say how soon an announced parcel can be looked up.
 	VisibilityDelay: 60 * time.Minute,
+	Unconfirmed:     []carrier.Ability{carrier.AbilityFind},
 	Limits: []string{
 		"PostNL names no prices. Import a rate sheet with the prices of your contract: only the services in it are offered.",
 		"A purchase draws a barcode and then a label for it. If the label's response is lost, the parcel is found by its reference, and the label is made again for the same barcode. That there is no such parcel counts only after the visibility delay.",

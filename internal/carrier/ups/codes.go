@@ -151,21 +151,25 @@ func specPackagings() []carrier.Packaging {
 }
 
 // UPS's refusals that mean something to the driver, beside those of fields.go.
+// UPS's list of errors numbers those of Label Recovery from 300000; the REST API
+// answers with others for the same words.
 //
-// fact: code-recovery, code-tracking-unknown, code-voided-before, return-service
+// fact: code-recovery, code-recovery-listed, code-tracking-unknown, code-voided-before, return-service
 const (
-	codeVoidAway      = "190001" // voids are unavailable for now
-	codeVoidedBefore  = "190117" // the shipment is void already
-	codeRecoveryAway  = "300000" // look-ups are unavailable for now
-	codeSeveral       = "300001" // several shipments have the reference
-	codeUnknown       = "300007" // no shipment has it
-	codeWrongShipper  = "300031" // the app has no access to the account
-	codeWasVoided     = "300033" // the shipment that has it is void
-	codeNotYet        = "300034" // the shipment is not processed yet
-	codeTooMany       = "300035" // too many shipments have it
-	codeNoTracking    = "TW0001" // nothing is known of the number
-	codeBadNumber     = "TV1002" // it is not a UPS number
-	returnServiceCode = "9"      // the label comes with the answer
+	codeVoidAway      = "190001"  // voids are unavailable for now
+	codeVoidedBefore  = "190117"  // the shipment is void already
+	codeRecoveryAway  = "300000"  // look-ups are unavailable for now
+	codeSeveral       = "300001"  // several shipments have the reference
+	codeUnknown       = "9801031" // no shipment has it
+	codeUnknownListed = "300007"  // the same in UPS's list
+	codeWrongShipper  = "300031"  // the app has no access to the account
+	codeWasVoided     = "9801040" // the shipment that has it is void
+	codeVoidedListed  = "300033"  // the same in UPS's list
+	codeNotYet        = "300034"  // the shipment is not processed yet
+	codeTooMany       = "300035"  // too many shipments have it
+	codeNoTracking    = "TW0001"  // nothing is known of the number
+	codeBadNumber     = "TV1002"  // it is not a UPS number
+	returnServiceCode = "9"       // the label comes with the answer
 )
 
 // exportReasons are the reasons for an export, by the contents.

@@ -26,7 +26,7 @@ import (
 func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	answer, err := d.lookUp(ctx, request.Reference)
 	switch {
-	case isRefusedWith(err, codeUnknown, codeWasVoided):
+	case isUnknown(err), isVoided(err):
 		return d.findByTracking(ctx, request)
 
 	case isRefusedWith(err, codeSeveral, codeTooMany):
@@ -82,10 +82,16 @@ func (d *driver) verify(ctx context.Context, number, reference string) error {
 	return nil
 }
 
+// isUnknown reports whether Label Recovery knows no such shipment.
+func isUnknown(err error) bool { return isRefusedWith(err, codeUnknown, codeUnknownListed) }
+
+// isVoided reports whether Label Recovery knows the shipment, and that it is void.
+func isVoided(err error) bool { return isRefusedWith(err, codeWasVoided, codeVoidedListed) }
+
 // lookupError gives a failed look-up the kind that says what it proves.
 func lookupError(err error) error {
 	switch {
-	case isRefusedWith(err, codeWasVoided):
+	case isVoided(err):
 		return withKind(ship.NotFound, "the UPS shipment under this reference is voided", err)
 	case ship.KindOf(err) == ship.NotFound:
 		// A bare 404 is about the path and says nothing about the shipment:
@@ -180,7 +186,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 	var all recoveryAnswer
 	for _, number := range numbers {
 		answer, err := d.recoverOne(ctx, number, request.Reference)
-		if isRefusedWith(err, codeUnknown) {
+		if isUnknown(err) {
 			return unlabelledSale(request, numbers)
 		}
 		if err != nil {

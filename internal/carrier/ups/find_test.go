@@ -127,8 +127,8 @@ func TestASaleThatOnlyTrackingKnowsIsFoundWithoutItsLabel(t *testing.T) {
 // An absence needs the word of Label Recovery and of tracking: where one of them
 // cannot be asked, nothing is known.
 func TestOneSourceAloneIsNoAbsence(t *testing.T) {
-	const unknown = `{"response":{"errors":[{"code":"300007","message":"not found"}]}}`
-	const voided = `{"response":{"errors":[{"code":"300033","message":"voided"}]}}`
+	const unknown = `{"response":{"errors":[{"code":"9801031","message":"not found"}]}}`
+	const voided = `{"response":{"errors":[{"code":"9801040","message":"voided"}]}}`
 	const untracked = `{"trackResponse":{"shipment":[{"warnings":[{"code":"TW0001","message":"Tracking Information Not Found"}]}]}}`
 	for name, tc := range map[string]struct {
 		recovered, tracked answering

@@ -39,7 +39,8 @@ func TestBuyIsUncertainAndTheSaleIsFound(t *testing.T) {
 // nothing was sold. Any other result of a look-up leaves the question open.
 func TestFindTakesNothingElseForAbsence(t *testing.T) {
 	const (
-		unknown   = `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`
+		unknown   = `{"response":{"errors":[{"code":"9801031","message":"not there"}]}}`
+		listed    = `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`
 		several   = `{"response":{"errors":[{"code":"300001","message":"several"}]}}`
 		untracked = `{"trackResponse":{"shipment":[{"warnings":[{"code":"TW0001"}]}]}}`
 		voided    = `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"1ZA1B2C30300001011","currentStatus":{"type":"MV"},"referenceNumber":[{"number":"SABCDEFGHJKMNPQRSTVWXYZ234"}]}]}]}}`
@@ -54,6 +55,7 @@ func TestFindTakesNothingElseForAbsence(t *testing.T) {
 	}{
 		{400, 200, unknown, untracked, ship.NotFound},
 		{404, 200, unknown, untracked, ship.NotFound},
+		{400, 200, listed, untracked, ship.NotFound},
 		{400, 400, unknown, `{"response":{"errors":[{"code":"TW0001","message":"no"}]}}`, ship.NotFound},
 		{400, 200, unknown, voided, ship.NotFound},
 		{400, 200, unknown, another, ship.Conflict},
@@ -63,7 +65,9 @@ func TestFindTakesNothingElseForAbsence(t *testing.T) {
 		{400, 404, unknown, `{}`, ship.Unavailable},
 		{400, 200, unknown, `{}`, ship.Unavailable},
 		{400, 403, unknown, `{}`, ship.Forbidden},
+		{400, 200, `{"response":{"errors":[{"code":"9801040","message":"voided"}]}}`, untracked, ship.NotFound},
 		{400, 200, `{"response":{"errors":[{"code":"300033","message":"voided"}]}}`, untracked, ship.NotFound},
+		{400, 200, `{"response":{"errors":[{"code":"9801028","message":"sent to the destination address"}]}}`, untracked, ship.Invalid},
 		{404, 200, `{}`, untracked, ship.Unavailable},
 		{404, 200, `<html>`, untracked, ship.Unavailable},
 		{400, 200, `{"response":{"errors":[{"code":"300000","message":"away"}]}}`, untracked, ship.Unavailable},

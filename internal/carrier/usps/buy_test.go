@@ -282,6 +282,10 @@ func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
 		{"no sides", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = nil }), ship.Invalid, "/parcel/dimensions"},
 		{"too heavy", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Weight = 71 }), ship.Invalid, "/parcel/weight"},
 		{"too large", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(60, 20, 20) }), ship.Invalid, "/parcel/dimensions"},
+		{"too large to fly", change(func(b *carrier.BuyOrder) {
+			b.Service = "priority_mail"
+			b.Order.Parcels[0].Dimensions = inches(50, 18, 18)
+		}), ship.Invalid, "/parcel/dimensions"},
 		{"unknown packaging", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Packaging = "crate" }), ship.Invalid, "/parcel/packaging"},
 		{"packaging of another service", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Packaging = "small_flat_rate_box" }), ship.Invalid, ""},
 		{"unknown service", change(func(b *carrier.BuyOrder) { b.Service = "media_mail" }), ship.Invalid, "/service"},

@@ -30,6 +30,9 @@ const (
 	flatAll
 )
 
+// groundAdvantage is the service on the ground, for the largest parcels.
+const groundAdvantage = "ground_advantage"
+
 // services leave out what needs drop shipping (Parcel Select, Connect) and the
 // other classes for certain contents (Library, Bound Printed Matter). Media Mail
 // is quoted only over a connection that says that it ships nothing else: the
@@ -37,7 +40,7 @@ const (
 //
 // fact: mail-classes, rate-indicators, extra-services
 var services = []service{
-	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931, 0, false},
+	{groundAdvantage, "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931, 0, false},
 	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931, 0, false},
 	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925, 0, false},
 	{"media_mail", "USPS Media Mail", "MEDIA_MAIL", false, "SP", flatNone, 0, 0, 0, 0, 0, true}, // fact: service-media-mail

@@ -37,8 +37,8 @@ type draft struct {
 // The most that USPS carries. fact: max-weight, max-size
 const (
 	maxPounds     = 70
-	maxInches     = 130 // length and girth
-	maxInchesEach = 108 // above it, oversized
+	maxInches     = 130 // length and girth of a parcel by Ground Advantage
+	maxInchesEach = 108 // of one by any other service; above it, oversized
 	cubicFoot     = 1728
 )
 
@@ -239,11 +239,11 @@ func (c *draft) checkService(mailClass service) error {
 		return field("/service", "invalid", "USPS Media Mail is only for books, films, sound recordings and the like: set media_mail of the carrier account to \"on\" if it ships nothing else")
 	case mailClass.media && c.order.IsReturn:
 		return field("/service", "invalid", "USPS sells no return labels for Media Mail")
-	case mailClass.media && c.long+c.girth() > maxInchesEach:
-		return field("/parcel/dimensions", "invalid", fmt.Sprintf("must have a length and girth of at most %d inches together for USPS Media Mail", maxInchesEach))
+	case mailClass.code != groundAdvantage && c.long+c.girth() > maxInchesEach:
+		return field("/parcel/dimensions", "invalid", fmt.Sprintf("must have a length and girth of at most %d inches together for %s", maxInchesEach, mailClass.name))
 	case c.box != nil && (mailClass.flat == flatNone || mailClass.flat == flatEnvelopes && c.box.express == ""):
 		return field("/parcel/packaging", "invalid", mailClass.name+" does not allow this packaging")
-	case c.order.Options.LithiumBatteries.Packed == "alone" && mailClass.code != "ground_advantage":
+	case c.order.Options.LithiumBatteries.Packed == "alone" && mailClass.code != groundAdvantage:
 		return field("/options/lithiumBatteries", "unsupported", mailClass.name+" flies, and USPS takes lithium batteries without equipment only on the ground: use USPS Ground Advantage")
 	case !hasExtras:
 		return field("/options", "invalid", mailClass.name+" does not offer this signature or insurance")

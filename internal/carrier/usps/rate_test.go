@@ -37,7 +37,7 @@ func TestTheOfferIsChosenThatThePurchaseIsChargedBy(t *testing.T) {
 		}, []string{offer(ga, "SP", machinable, "NONE", "5.00", ""), offer(ga, "DR", machinable, "NONE", "25.00", "")}, "ground_advantage 2500"},
 		{"oversized", func(o *ship.Order) {
 			o.Parcels[0].Dimensions = &ship.Dimensions{Length: 50, Width: 18, Height: 18, Unit: ship.Inch}
-		}, []string{offer(ga, "DR", nonstandard, "NONE", "25.00", ""), offer(ga, "OS", nonstandard, "NONE", "100", "")}, "ground_advantage 10000"},
+		}, []string{offer(ga, "DR", nonstandard, "NONE", "25.00", ""), offer(ga, "OS", nonstandard, "NONE", "100", ""), offer(pm, "OS", nonstandard, "NONE", "90", "")}, "ground_advantage 10000"},
 		{"the packaging alone", func(o *ship.Order) { o.Parcels[0].Packaging = "small_flat_rate_box" }, []string{
 			offer(pm, "SP", machinable, "NONE", "9.10", ""), offer(pm, "FS", machinable, "NONE", "10.45", ""), offer(ga, "SP", machinable, "NONE", "5.00", ""),
 		}, "priority_mail 1045"},

@@ -565,7 +565,7 @@ func (p *post) answerRefund(w http.ResponseWriter, r *http.Request, service, doc
 
 	p.TakeBack(w, r, id, func(again, _ bool) (int, string, []byte) {
 		if again {
-			return http.StatusBadRequest, "application/xml", encode(messagesOf("7292", "A refund has already been requested for this shipment."))
+			return http.StatusBadRequest, "application/xml", encode(messagesOf("7292", "A refund request has already been submitted for this shipment."))
 		}
 		contentType, body := answer(ticket{Date: today(), ID: "GT" + id[len(id)-7:]})
 		return http.StatusOK, contentType, encode(body)

@@ -69,13 +69,13 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	case len(live) == 1:
 		answer(w, http.StatusOK, recovered(live[0], pieces(live[0]), context))
 	case voided:
-		refuse(w, refusal{"300033", "The shipment for which you are trying to recover a label or Receipt has been voided"})
+		refuse(w, refusal{"9801040", "The shipment for which you are trying to recover a label or Receipt has been voided"})
 	default:
 		refuse(w, unknownShipment)
 	}
 }
 
-var unknownShipment = refusal{"300007", "The shipment for the requested tracking number or the combination of reference number plus shipper number could not be found"}
+var unknownShipment = refusal{"9801031", "The shipment for the requested tracking number or the combination of reference number plus shipper number could not be found"}
 
 // candidates returns the parcels of the sales, without their labels.
 func candidates(sales []emulator.Entry, leadOnly bool, context string) []byte {
@@ -143,7 +143,7 @@ func recovered(entry emulator.Entry, numbers []string, context string) []byte {
 	return encode(map[string]any{"LabelRecoveryResponse": answer})
 }
 
-// void voids a shipment. Voiding it again is not an error.
+// void voids a shipment. Voiding it again is refused.
 func (s *server) void(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if id == placeholder {
@@ -156,10 +156,13 @@ func (s *server) void(w http.ResponseWriter, r *http.Request) {
 	}
 
 	entry, _, _ := s.Ledger.Sold(id)
-	s.TakeBack(w, r, id, func(_, known bool) (int, string, []byte) {
-		if !known {
+	s.TakeBack(w, r, id, func(again, known bool) (int, string, []byte) {
+		switch {
+		case !known:
 			kind, body := failure(http.StatusBadRequest)
 			return http.StatusBadRequest, kind, body
+		case again:
+			return http.StatusBadRequest, "application/json", refusal{"190117", "The Shipment has already been voided"}.body()
 		}
 
 		s.webhook.voided(entry)

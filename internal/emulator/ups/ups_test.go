@@ -190,7 +190,7 @@ func TestWhatHappensAfterASaleIsInTheLedger(t *testing.T) {
 
 func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	b := start(t, "")
-	if _, _, code := b.find("R"); code != "300007" {
+	if _, _, code := b.find("R"); code != "9801031" {
 		t.Errorf("before the sale: %s", code)
 	}
 	if err := b.Turn(emulator.Faults{LookupLag: new(emulator.Duration(time.Hour))}); err != nil {
@@ -199,7 +199,7 @@ func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	if _, _, err := b.buy("R", 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, code := b.find("R"); code != "300007" {
+	if _, _, code := b.find("R"); code != "9801031" {
 		t.Errorf("before the look-up knows: %s", code)
 	}
 	if err := b.Turn(emulator.Faults{}); err != nil {
@@ -209,13 +209,15 @@ func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	if len(numbers) != 1 {
 		t.Fatalf("found %v", numbers)
 	}
-	for range 2 {
-		status, body, err := b.do(http.MethodDelete, "/api/shipments/v2409/void/cancel/"+numbers[0], "application/json", "")
-		if err != nil || status != 200 || !bytes.Contains(body, []byte(`"SummaryResult":{"Status":{"Code":"1"`)) {
-			t.Errorf("void: %d %s %v", status, body, err)
-		}
+	status, body, err := b.do(http.MethodDelete, "/api/shipments/v2409/void/cancel/"+numbers[0], "application/json", "")
+	if err != nil || status != 200 || !bytes.Contains(body, []byte(`"SummaryResult":{"Status":{"Code":"1"`)) {
+		t.Errorf("void: %d %s %v", status, body, err)
 	}
-	if _, _, code := b.find("R"); code != "300033" {
+	status, body, err = b.do(http.MethodDelete, "/api/shipments/v2409/void/cancel/"+numbers[0], "application/json", "")
+	if err != nil || status != 400 || !bytes.Contains(body, []byte(`"190117"`)) {
+		t.Errorf("the second void: %d %s %v", status, body, err)
+	}
+	if _, _, code := b.find("R"); code != "9801040" {
 		t.Errorf("after the void: %s", code)
 	}
 	for range 2 {

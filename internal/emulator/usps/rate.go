@@ -87,10 +87,12 @@ func zoneOf(from, to string) int64 {
 // isMedia reports whether the class is for certain contents only.
 func (c mailClass) isMedia() bool { return c.name == "MEDIA_MAIL" }
 
-// takes reports whether the class carries a parcel of this size: Media Mail has a
-// lower limit than the others.
+// groundAdvantage is the class with the highest limit of size.
+const groundAdvantage = "USPS_GROUND_ADVANTAGE"
+
+// takes reports whether the class carries a parcel of this size.
 func (c mailClass) takes(parcel load) bool {
-	return !c.isMedia() || parcel.length+2*(parcel.width+parcel.height) <= 108
+	return c.name == groundAdvantage || parcel.length+2*(parcel.width+parcel.height) <= 108
 }
 
 // postage returns the price of a class in the client's own box, by the greater

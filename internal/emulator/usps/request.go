@@ -228,7 +228,7 @@ func (d packageDescription) check(abroad bool, now time.Time) problem {
 		return problem{"160294", "packageDescription.length", "length, width, and height must either be all zero or greater than zero"}
 	case d.Length+2*(d.Width+d.Height) > 130:
 		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
-	case class.isMedia() && d.Length+2*(d.Width+d.Height) > 108:
+	case class.name != groundAdvantage && d.Length+2*(d.Width+d.Height) > 108:
 		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
 	case !slices.Contains(processing, d.ProcessingCategory):
 		return problem{"", "packageDescription.processingCategory", "OASValidation: processingCategory is not valid"}

@@ -8,6 +8,7 @@ export type Open<Known extends string> = Known | (string & {})
 
 /** A code of an error. The list grows; decide by the codes that you know. */
 export type ErrorCode = Open<
+  | 'ability_unconfirmed'
   | 'address_invalid'
   | 'approval_denied'
   | 'approval_expired'
