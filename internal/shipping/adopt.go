@@ -67,7 +67,7 @@ func (s *Service) saleOf(ctx context.Context, entry restore.Entry) (*sold, error
 		return &sold{Sale: *entry.Sale, Purchase: entry.Purchase}, nil
 	}
 
-	r := s.runOf(ctx, entry, [32]byte{})
+	r := s.runOf(ctx, entry)
 	c, err := s.accounts.Seller(r.ctx, entry.Tenant, entry.Purchase)
 	if err != nil {
 		return nil, errors.New("its connection does not exist any more; hold it, or void it with the carrier")
@@ -99,15 +99,12 @@ func (s *Service) saleOf(ctx context.Context, entry restore.Entry) (*sold, error
 }
 
 // runOf is a run of the purchase as the log has it.
-func (s *Service) runOf(ctx context.Context, entry restore.Entry, fingerprint [32]byte) *run {
-	if len(entry.Fingerprint) == len(fingerprint) {
-		fingerprint = [32]byte(entry.Fingerprint)
-	}
+func (s *Service) runOf(ctx context.Context, entry restore.Entry) *run {
 	return s.newRun(context.WithoutCancel(ctx), &buying{
 		in: BuyInput{
 			Tenant:         entry.Tenant,
 			IdempotencyKey: entry.Purchase.Key,
-			Fingerprint:    fingerprint,
+			Fingerprint:    entry.Name().Fingerprint,
 		},
 		shipment: ship.Shipment{
 			ID:          entry.Shipment,
@@ -129,8 +126,8 @@ func (s *Service) adopt(ctx context.Context, missing store.MissingPurchase, entr
 		return false, s.deferDecision(ctx, missing, "the log does not have its request; hold or void it")
 	}
 
-	r := s.runOf(ctx, entry, [32]byte{})
-	err := failpoint.Around("adopt", func() error { return r.adoptSale(found) })
+	r := s.runOf(ctx, entry)
+	err := failpoint.Around("adopt", func() error { return r.adoptSale(entry.Name(), found) })
 	if ship.KindOf(err) == ship.Conflict {
 		return s.afterConflict(ctx, missing, found)
 	}
@@ -153,8 +150,9 @@ func (s *Service) afterConflict(ctx context.Context, missing store.MissingPurcha
 	return false, s.deferDecision(ctx, missing, "its label is orphaned, or its shipment has another one")
 }
 
-// adoptSale records the purchase and what became of it in one transaction.
-func (r *run) adoptSale(found sold) error {
+// adoptSale records the purchase and what became of it in one transaction. A repeat of its
+// request is recognized by the name.
+func (r *run) adoptSale(name ship.KeyName, found sold) error {
 	sh := r.b.shipment
 	number := r.b.attempt
 	attempt := store.Attempt{
@@ -171,28 +169,27 @@ func (r *run) adoptSale(found sold) error {
 
 	return r.store.InTx(r.ctx, sh.Tenant, func(tx *store.Store) error {
 		err := tx.Revive(r.ctx, store.Adoption{
-			Shipment:    sh,
-			Attempt:     attempt,
-			References:  references,
-			Key:         r.b.in.IdempotencyKey,
-			Fingerprint: r.b.in.Fingerprint,
+			Shipment:   sh,
+			Attempt:    attempt,
+			References: references,
+			Name:       name,
 		})
 		if err != nil {
 			return err
 		}
 
 		// The client may have bought again under its key since.
-		if key := r.b.in.IdempotencyKey; key != "" {
-			record, err := tx.IdempotencyRecord(r.ctx, sh.Tenant, key)
+		if name.Key != "" {
+			record, err := tx.IdempotencyRecord(r.ctx, sh.Tenant, name.Key)
 			if err != nil {
 				return err
 			}
 			if record.Shipment != sh.ID {
-				r.b.in.IdempotencyKey = ""
+				name = ship.KeyName{}
 			}
 		}
 
-		if err := r.recordSale(tx, number, number, found); err != nil {
+		if err := r.recordSale(tx, number, number, name, found); err != nil {
 			return err
 		}
 		return tx.CloseMissing(r.ctx, sh.Tenant, sh.ID, store.PurchaseAdopted, "")
@@ -201,7 +198,7 @@ func (r *run) adoptSale(found sold) error {
 
 // recordSale records what an open purchase bought, in a transaction that does more. Without
 // its label, a person reviews it.
-func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, found sold) error {
+func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, name ship.KeyName, found sold) error {
 	sh := r.b.shipment
 	sh.Purchase = found.Purchase
 	if len(found.Sale.Label.Data) == 0 {
@@ -212,7 +209,7 @@ func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, found sold) err
 	}
 
 	_, err := tx.Settle(r.ctx, store.Settlement{
-		Creation:  r.creation(sh, found.Sale, ship.KeyName{Key: r.b.in.IdempotencyKey, Fingerprint: r.b.in.Fingerprint}),
+		Creation:  r.creation(sh, found.Sale, name),
 		Attempt:   attempt,
 		BoughtBy:  boughtBy,
 		Documents: found.Sale.Documents,
@@ -279,8 +276,10 @@ func (s *Service) recallMissing(ctx context.Context, in BuyInput) error {
 	if len(entry.Fingerprint) == 0 {
 		entry.Fingerprint = in.Fingerprint[:]
 	}
-	if [32]byte(entry.Fingerprint) != in.Fingerprint {
-		return keyReused()
+	known := entry.Name()
+	record := store.IdempotencyRecord{Fingerprint: known.Fingerprint, Offer: known.Offer}
+	if !record.Repeats(s.nameOf(in)) {
+		return s.reusedMissing(ctx, in, entry)
 	}
 
 	found, err := s.saleOf(ctx, entry)

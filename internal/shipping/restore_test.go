@@ -2,6 +2,7 @@ package shipping_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -87,6 +89,14 @@ func (b liveBench) isPending(t *testing.T, in shipping.BuyInput) {
 	t.Helper()
 	if got, err := b.Buy(t.Context(), in); ship.CodeOf(err) != "restore_pending" || ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("Buy = %s, %v; want restore_pending", got.Shipment.ID, err)
+	}
+}
+
+// decideMissing records what a person decided about a missing purchase.
+func (b liveBench) decideMissing(t *testing.T, sh ship.Shipment, state string) {
+	t.Helper()
+	if err := b.store.Decide(t.Context(), b.tenant, sh.ID, state, "test"); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -205,6 +215,71 @@ func TestARepeatOfAnotherRequestUnderALostKeyIsRefused(t *testing.T) {
 	b.soldOnce(t, first)
 }
 
+// byRate is the purchase of an order by a rate id. Its fingerprints are those that the API
+// makes: of the whole request, and of the request without the rate id.
+func (b liveBench) byRate(n int, rate quoting.Quote) shipping.BuyInput {
+	in := b.order(n)
+	in.RateID = rate.ID
+	in.WithoutRate = in.Fingerprint
+	in.Fingerprint = sha256.Sum256([]byte(rate.ID))
+	return in
+}
+
+func (b liveBench) rates(t *testing.T, n int) []quoting.Quote {
+	t.Helper()
+	in := b.order(n)
+	quote, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: in.OneParcel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return quote.Rates
+}
+
+func TestAfterARestoreAKeyIsAnsweredAfterANewQuote(t *testing.T) {
+	t.Parallel()
+	for name, adoptedBy := range map[string]string{"by the repeat": "", "by a person": store.PurchaseAdopting} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			rates := b.rates(t, 1)
+			request := b.byRate(1, rates[0])
+			bought := b.buy(t, request)
+			b.putBack(t)
+			b.notice(t)
+
+			// Another offer under the key is refused, and the answer names the shipment.
+			_, err := b.Buy(t.Context(), b.byRate(1, rates[len(rates)-1]))
+			refusal := ship.ErrorOf(err)
+			if refusal.Code != "idempotency_key_reused" || refusal.Details["shipmentId"] != string(bought.ID) || len(refusal.Fields) != 1 || refusal.Fields[0].Pointer != "/rateId" {
+				t.Errorf("another offer under the lost key: %+v", refusal)
+			}
+
+			if adoptedBy != "" {
+				b.decideMissing(t, bought, adoptedBy)
+				if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+					t.Fatalf("%d decisions, %v", ended, err)
+				}
+			}
+
+			// The client quotes again: another rate id names the same offer.
+			requoted := request
+			requoted.Fingerprint = sha256.Sum256([]byte("another rate id"))
+			for range 2 {
+				again := b.buy(t, requoted)
+				if again.ID != bought.ID || again.Purchase.TrackingNumber != bought.Purchase.TrackingNumber {
+					t.Errorf("after a new quote it is %s %s, was %s %s", again.ID, again.Purchase.TrackingNumber, bought.ID, bought.Purchase.TrackingNumber)
+				}
+			}
+			if again := b.buy(t, request); again.ID != bought.ID {
+				t.Errorf("the request itself is answered with %s, was %s", again.ID, bought.ID)
+			}
+			b.soldOnce(t, bought)
+			b.holds(t)
+		})
+	}
+}
+
 func TestAnAccountWithoutMissingPurchasesGoesOnAfterARestore(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
@@ -288,16 +363,11 @@ func TestAPersonAdoptsHoldsAndVoidsWhatARestoreLost(t *testing.T) {
 	voided := b.buy(t, b.order(3))
 	b.putBack(t)
 	b.notice(t)
-	decide := func(sh ship.Shipment, state string) {
-		if err := b.store.Decide(t.Context(), b.tenant, sh.ID, state, "test"); err != nil {
-			t.Fatal(err)
-		}
-	}
 
-	decide(adopted, store.PurchaseAdopting)
-	decide(held, store.PurchaseHeld)
+	b.decideMissing(t, adopted, store.PurchaseAdopting)
+	b.decideMissing(t, held, store.PurchaseHeld)
 	b.isPending(t, b.order(4)) // one is not decided
-	decide(voided, store.PurchaseVoiding)
+	b.decideMissing(t, voided, store.PurchaseVoiding)
 	if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 2 {
 		t.Fatalf("%d decisions, %v", ended, err)
 	}

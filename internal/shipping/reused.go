@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -22,9 +23,23 @@ func (s *Service) reused(ctx context.Context, in BuyInput, earlier store.Idempot
 	if err != nil {
 		return keyReused() // it is no longer stored
 	}
+	return s.refuseReuse(ctx, in, shipment, "read that shipment, or repeat its request to get its response")
+}
+
+// reusedMissing is reused for a key whose purchase a restore lost.
+func (s *Service) reusedMissing(ctx context.Context, in BuyInput, entry restore.Entry) error {
+	shipment := ship.Shipment{
+		ID:       entry.Shipment,
+		Tenant:   entry.Tenant,
+		Order:    entry.Order,
+		Purchase: entry.Purchase,
+	}
+	return s.refuseReuse(ctx, in, shipment, "a restore of the database lost that shipment until somebody decides about it, or until its request is repeated")
+}
+
+func (s *Service) refuseReuse(ctx context.Context, in BuyInput, shipment ship.Shipment, advice string) error {
 	refusal := keyReused()
-	refusal.Message = fmt.Sprintf("the idempotency key was already used for shipment %s, and nothing was bought now; "+
-		"read that shipment, or repeat its request to get its response", shipment.ID)
+	refusal.Message = fmt.Sprintf("the idempotency key was already used for shipment %s, and nothing was bought now; %s", shipment.ID, advice)
 	refusal.Details = map[string]any{"shipmentId": string(shipment.ID)}
 	refusal.Fields = s.differences(ctx, in, shipment)
 	return refusal

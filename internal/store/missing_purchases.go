@@ -250,19 +250,18 @@ func (s *Store) CloseMissing(ctx context.Context, t ship.Tenant, id ship.Shipmen
 
 // An Adoption is a purchase that a log has, to be recorded again.
 type Adoption struct {
-	Shipment    ship.Shipment
-	Attempt     Attempt
-	References  []string // of the attempts up to this one
-	Key         string
-	Fingerprint [32]byte
+	Shipment   ship.Shipment
+	Attempt    Attempt
+	References []string     // of the attempts up to this one
+	Name       ship.KeyName // its key with the fingerprints of its request
 }
 
 // sqlReviveShipment records the purchase as it was before its sale was. What is there
 // stays: another attempt of the shipment, or another use of its key.
 const sqlReviveShipment = `
 WITH revived_key AS (
-  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
-  SELECT @account, @livemode, @key, @fingerprint, @id WHERE @key::text IS NOT NULL
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, offer_fingerprint, shipment_id)
+  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id WHERE @key::text IS NOT NULL
   ON CONFLICT DO NOTHING
 ), revived_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
@@ -295,20 +294,21 @@ func (s *Store) Revive(ctx context.Context, a Adoption) error {
 	}
 
 	_, err = s.exec(ctx, shipment.Tenant, sqlReviveShipment, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
-		"key":              null(a.Key),
-		"fingerprint":      a.Fingerprint[:],
-		"response_version": shipment.Version,
-		"carrier":          a.Attempt.Carrier,
-		"duplicate_of":     null(shipment.DuplicateOf),
-		"request":          request,
-		"purchase":         purchase,
-		"attempt":          a.Attempt.Number,
-		"piece_count":      len(shipment.Order.Parcels),
-		"order_id":         shipment.Order.OrderID,
-		"references":       a.References,
-		"service":          a.Attempt.Service,
-		"connection":       null(a.Attempt.Connection),
-		"started_at":       a.Attempt.StartedAt,
+		"key":               null(a.Name.Key),
+		"fingerprint":       a.Name.Fingerprint[:],
+		"offer_fingerprint": nullFingerprint(a.Name.Offer),
+		"response_version":  shipment.Version,
+		"carrier":           a.Attempt.Carrier,
+		"duplicate_of":      null(shipment.DuplicateOf),
+		"request":           request,
+		"purchase":          purchase,
+		"attempt":           a.Attempt.Number,
+		"piece_count":       len(shipment.Order.Parcels),
+		"order_id":          shipment.Order.OrderID,
+		"references":        a.References,
+		"service":           a.Attempt.Service,
+		"connection":        null(a.Attempt.Connection),
+		"started_at":        a.Attempt.StartedAt,
 	}))
 	if err != nil {
 		return fmt.Errorf("revive shipment %s: %w", shipment.ID, err)
