@@ -36,7 +36,7 @@ func (r *run) logAttempt(kind restore.EntryKind, number int) error {
 		entry.Sale = &known.Sale
 	default:
 		entry.At = r.attempt(number).StartedAt
-		entry.Purchase.Routing = ship.Routing{} // most attempts are followed by a sale
+		entry.Purchase.Routing = ship.Routing{Raised: entry.Purchase.Routing.Raised} // most attempts are followed by a sale
 	}
 	return r.addToLog(entry)
 }
