@@ -1,6 +1,7 @@
 package shipping
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,6 +252,36 @@ func (s *Service) deferDecision(ctx context.Context, missing store.MissingPurcha
 	})
 }
 
+// checkRepeat returns why the request is not answered with what a restore lost; nil if it is
+// the one that the entry was made for. An entry of an older release may have no fingerprint:
+// then what the request buys and where it goes is compared, and the entry gets those of the
+// request. Where that cannot be compared, a person decides: to bind any request would answer
+// one order with the label of another, and to buy it would sell the same parcel twice.
+func (s *Service) checkRepeat(ctx context.Context, in BuyInput, missing store.MissingPurchase, entry *restore.Entry) error {
+	if len(entry.Fingerprint) > 0 {
+		known := entry.Name()
+		record := store.IdempotencyRecord{Fingerprint: known.Fingerprint, Offer: known.Offer}
+		if !record.Repeats(s.nameOf(in)) {
+			return s.reusedMissing(ctx, in, *entry)
+		}
+		return nil
+	}
+
+	compared := comparison{isPartial: true}
+	if len(entry.Order.Parcels) > 0 {
+		compared = s.compare(ctx, in, shipmentOf(*entry))
+	}
+	switch {
+	case len(compared.differing) > 0:
+		return s.reusedMissing(ctx, in, *entry)
+	case compared.isPartial:
+		err := s.deferDecision(ctx, missing, "a request under its key cannot be compared with it; adopt or void it")
+		return cmp.Or(err, store.RestorePending(latestRestoreRetry))
+	}
+	entry.SetName(s.nameOf(in))
+	return nil
+}
+
 // recallMissing answers a purchase whose key remembers nothing, if a restore lost it: it is
 // adopted. It is ship.NotFound if nothing is missing under the key.
 func (s *Service) recallMissing(ctx context.Context, in BuyInput) error {
@@ -273,13 +304,8 @@ func (s *Service) recallMissing(ctx context.Context, in BuyInput) error {
 	if err != nil {
 		return err
 	}
-	if len(entry.Fingerprint) == 0 {
-		entry.Fingerprint = in.Fingerprint[:]
-	}
-	known := entry.Name()
-	record := store.IdempotencyRecord{Fingerprint: known.Fingerprint, Offer: known.Offer}
-	if !record.Repeats(s.nameOf(in)) {
-		return s.reusedMissing(ctx, in, entry)
+	if err := s.checkRepeat(ctx, in, missing, &entry); err != nil {
+		return err
 	}
 
 	found, err := s.saleOf(ctx, entry)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,6 +277,123 @@ func TestAfterARestoreAKeyIsAnsweredAfterANewQuote(t *testing.T) {
 			}
 			b.soldOnce(t, bought)
 			b.holds(t)
+		})
+	}
+}
+
+// logAsBefore replaces the recovery log by the request of a purchase, as older releases
+// wrote it: without a fingerprint, and without an entry of the sale.
+func (b liveBench) logAsBefore(t *testing.T, bought ship.Shipment, edit func(*restore.Entry)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(b.recoveryLogDir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "database-") {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	entry := restore.Entry{
+		At:        time.Now(),
+		Tenant:    b.tenant,
+		Shipment:  bought.ID,
+		Attempt:   1,
+		Reference: ship.Reference([]byte("test"), b.tenant, bought.Purchase.Key, 1),
+		Order:     bought.Order,
+		Purchase:  bought.Purchase,
+		Version:   bought.Version,
+	}
+	entry.Purchase.TrackingNumber = ""
+	edit(&entry)
+	data, err := json.Marshal(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := seal.New(bytes.Repeat([]byte("k"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := seal.OpenRecoveryLog(b.recoveryLogDir, box, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(time.Now(), data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARequestIsComparedWithALostOneThatHasNoFingerprint(t *testing.T) {
+	t.Parallel()
+	for name, isAdopted := range map[string]bool{"missing": false, "adopted by a person": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			bought := b.buy(t, b.order(1))
+			b.logAsBefore(t, bought, func(*restore.Entry) {})
+			b.putBack(t)
+			b.notice(t)
+			if isAdopted {
+				b.decideMissing(t, bought, store.PurchaseAdopting)
+				if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+					t.Fatalf("%d decisions, %v", ended, err)
+				}
+			}
+
+			other := b.order(1)
+			other.Order.Destination.Name = "Grace Hopper"
+			other.Fingerprint[0]++
+			_, err := b.Buy(t.Context(), other)
+			refusal := ship.ErrorOf(err)
+			if refusal.Code != "idempotency_key_reused" || len(refusal.Fields) != 1 || refusal.Fields[0].Pointer != "/destination" {
+				t.Errorf("another request under the lost key: %+v", refusal)
+			}
+
+			for range 2 {
+				if again := b.buy(t, b.order(1)); again.ID != bought.ID || again.Purchase.TrackingNumber != bought.Purchase.TrackingNumber {
+					t.Errorf("again it is %s %s, was %s %s", again.ID, again.Purchase.TrackingNumber, bought.ID, bought.Purchase.TrackingNumber)
+				}
+			}
+			if _, err := b.Buy(t.Context(), other); ship.CodeOf(err) != "idempotency_key_reused" {
+				t.Errorf("another request after the repeat: %v", err)
+			}
+			b.soldOnce(t, bought)
+			b.holds(t)
+		})
+	}
+}
+
+func TestARequestThatCannotBeComparedWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(*restore.Entry){
+		"no request": func(entry *restore.Entry) { entry.Order = ship.Order{} },
+		"a destination that was corrected": func(entry *restore.Entry) {
+			entry.Order.Destination.Address1 = "351 5th Avenue"
+			entry.Purchase.Warnings = []string{"UPS corrected the destination: address1 350 5th Avenue to 351 5th Avenue"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			bought := b.buy(t, b.order(1))
+			b.logAsBefore(t, bought, edit)
+			b.putBack(t)
+			b.notice(t)
+
+			repeat := b.order(1)
+			repeat.AddressValidation = shipping.ValidationCorrect
+			b.isPending(t, repeat)
+			list := b.missing(t)
+			if len(list) != 1 || list[0].State != store.PurchaseMissing || !strings.Contains(list[0].Message, "cannot be compared") {
+				t.Errorf("missing are %+v", list)
+			}
+			b.soldOnce(t, bought)
 		})
 	}
 }

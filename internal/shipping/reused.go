@@ -29,13 +29,31 @@ func (s *Service) reused(ctx context.Context, in BuyInput, earlier store.Idempot
 
 // reusedMissing is reused for a key whose purchase a restore lost.
 func (s *Service) reusedMissing(ctx context.Context, in BuyInput, entry restore.Entry) error {
-	shipment := ship.Shipment{
+	return s.refuseReuse(ctx, in, shipmentOf(entry), "a restore of the database lost that shipment until somebody decides about it, or until its request is repeated")
+}
+
+// shipmentOf is the shipment of an entry, as far as requests are compared with it.
+func shipmentOf(entry restore.Entry) ship.Shipment {
+	return ship.Shipment{
 		ID:       entry.Shipment,
 		Tenant:   entry.Tenant,
 		Order:    entry.Order,
 		Purchase: entry.Purchase,
 	}
-	return s.refuseReuse(ctx, in, shipment, "a restore of the database lost that shipment until somebody decides about it, or until its request is repeated")
+}
+
+// repeatsAdopted reports whether the request is the one of a purchase that was adopted
+// without a fingerprint, from an entry of an older release.
+func (s *Service) repeatsAdopted(ctx context.Context, in BuyInput, earlier store.IdempotencyRecord) bool {
+	if earlier.Shipment == "" || earlier.Fingerprint != [32]byte{} {
+		return false
+	}
+	shipment, err := s.store.Shipment(ctx, in.Tenant, earlier.Shipment)
+	if err != nil {
+		return false
+	}
+	compared := s.compare(ctx, in, shipment)
+	return len(compared.differing) == 0 && !compared.isPartial
 }
 
 func (s *Service) refuseReuse(ctx context.Context, in BuyInput, shipment ship.Shipment, advice string) error {

@@ -233,11 +233,13 @@ func (s *Store) MissingUnder(ctx context.Context, t ship.Tenant, key string) (Mi
 	return queryOne(ctx, s, t, scanMissingEntry, sqlMissingUnder, t.Account, t.Livemode, key)
 }
 
+// sqlCloseMissing records why nothing could be done only if nobody has decided otherwise
+// meanwhile.
 const sqlCloseMissing = `
 UPDATE missing_purchases SET state = @state, message = @message,
   decided_at = CASE WHEN @message::text IS NULL THEN decided_at ELSE now() END,
   encrypted_entry = CASE WHEN @state IN ('adopted', 'voided', 'not_sold') THEN NULL ELSE encrypted_entry END
-WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id`
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND (@message::text IS NULL OR state = @state)`
 
 // CloseMissing records what became of a missing purchase, or why nothing could be done.
 func (s *Store) CloseMissing(ctx context.Context, t ship.Tenant, id ship.ShipmentID, state, message string) error {
