@@ -96,9 +96,13 @@ func (b liveBench) isPending(t *testing.T, in shipping.BuyInput) {
 // decideMissing records what a person decided about a missing purchase.
 func (b liveBench) decideMissing(t *testing.T, sh ship.Shipment, state string) {
 	t.Helper()
-	if err := b.store.Decide(t.Context(), b.tenant, sh.ID, state, "test"); err != nil {
+	if _, err := b.store.DecideMissing(t.Context(), store.MissingDecision{MissingChoice: chosen(b.tenant, sh.ID), To: state, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func chosen(t ship.Tenant, ids ...ship.ShipmentID) store.MissingChoice {
+	return store.MissingChoice{Tenant: t, Shipments: ids}
 }
 
 // missing lists what is missing and not ended.
@@ -515,6 +519,33 @@ func TestAPersonAdoptsHoldsAndVoidsWhatARestoreLost(t *testing.T) {
 	b.holds(t)
 }
 
+// TestOldDecisionsAreForgotten: what was decided is forgotten with the keys of purchases, and
+// what nobody has decided stays.
+func TestOldDecisionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	held := b.buy(t, b.order(1))
+	undecided := b.buy(t, b.order(2))
+	b.putBack(t)
+	b.notice(t)
+	b.decideMissing(t, held, store.PurchaseHeld)
+
+	day := 24 * time.Hour
+	for _, test := range []struct {
+		after time.Duration
+		want  int64
+	}{{399 * day, 0}, {401 * day, 1}} {
+		if n, err := b.store.DeleteOldMissingPurchases(t.Context(), time.Now().Add(test.after)); err != nil || n != test.want {
+			t.Errorf("after %s %d are forgotten, %v; want %d", test.after, n, err, test.want)
+		}
+	}
+	list, err := b.store.MissingPurchases(t.Context(), "", true, 10)
+	if err != nil || len(list) != 1 || list[0].Shipment != undecided.ID {
+		t.Errorf("kept are %+v, %v", list, err)
+	}
+}
+
 func TestContinuingReleasesAllAccounts(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
@@ -680,7 +711,7 @@ func TestAPurchaseWhoseSaleIsNotLoggedIsLookedUp(t *testing.T) {
 			if len(list) != 1 || list[0].Number != "" {
 				t.Fatalf("missing are %+v", list)
 			}
-			if err := b.store.Decide(t.Context(), b.tenant, list[0].Shipment, store.PurchaseAdopting, "test"); err != nil {
+			if _, err := b.store.DecideMissing(t.Context(), store.MissingDecision{MissingChoice: chosen(b.tenant, list[0].Shipment), To: store.PurchaseAdopting, By: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {

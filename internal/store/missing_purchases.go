@@ -189,18 +189,6 @@ func (s *Store) MissingPurchases(ctx context.Context, account ship.AccountID, al
 	return list, nil
 }
 
-const sqlDecide = `
-UPDATE missing_purchases SET state = @state, decided_by = @by, decided_at = now(), message = NULL
-WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
-  AND state IN ('missing', 'held', 'adopting', 'voiding') AND state <> @state`
-
-// Decide records what a person decided about a missing purchase: PurchaseAdopting,
-// PurchaseHeld or PurchaseVoiding. The service carries it out.
-func (s *Store) Decide(ctx context.Context, t ship.Tenant, id ship.ShipmentID, state, by string) error {
-	_, err := s.run(ctx, sqlDecide, tenantArgs(t, id, pgx.NamedArgs{"state": state, "by": by}))
-	return err
-}
-
 const sqlDecidedPurchases = `
 SELECT ` + missingColumns + `, encrypted_entry
 FROM missing_purchases
