@@ -107,6 +107,34 @@ func TestContractACreationValidatesItsDestination(t *testing.T) {
 	}
 }
 
+// TestContractAReusedKeyDoesNotNameACorrectedDestination repeats a request whose
+// destination was corrected, with another parcel.
+func TestContractAReusedKeyDoesNotNameACorrectedDestination(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+	body := addressed("1", "Corrected Street", "correct")
+	first, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", body, "Idempotency-Key: k")
+	if at(first, "destination", "address1") != "1 Corrected Street" {
+		t.Fatalf("it is bought for %v", first["destination"])
+	}
+
+	heavier := strings.Replace(body, `"weight":2`, `"weight":3`, 1)
+	for pointers, other := range map[string]string{
+		"/parcel":                    heavier,
+		"/destination /parcel":       strings.Replace(heavier, "Ada", "Bob", 1),
+		"/parcel /addressValidation": strings.Replace(heavier, `"correct"`, `"warn"`, 1),
+	} {
+		refused, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", other, "Idempotency-Key: k")
+		var named []string
+		for _, field := range refused["errors"].([]any) {
+			named = append(named, field.(map[string]any)["pointer"].(string))
+		}
+		if refused["code"] != "idempotency_key_reused" || strings.Join(named, " ") != pointers {
+			t.Errorf("%s: %v", pointers, refused)
+		}
+	}
+}
+
 func TestContractARequiredAddressIsRefusedUnlessValid(t *testing.T) {
 	t.Parallel()
 	c := newContract(t).opened()

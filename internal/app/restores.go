@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/restore"
@@ -81,17 +82,60 @@ func (r *RestoreReview) Record(ctx context.Context) error {
 const maxMissing = 100_000
 
 // Missing lists the purchases that a restore lost and that are not ended, of an account or
-// all.
+// all. An account that is in another cell has none here.
 func (r *RestoreReview) Missing(ctx context.Context, account ship.AccountID) ([]store.MissingPurchase, error) {
+	if account != "" {
+		if err := r.store.Elsewhere(ctx, account.Raw().Shard()); err != nil {
+			return nil, err
+		}
+	}
 	return r.store.MissingPurchases(ctx, account, false, maxMissing)
 }
 
-// Decide records a decision, which the service carries out.
-func (r *RestoreReview) Decide(ctx context.Context, missing store.MissingPurchase, state string) error {
-	return r.store.Decide(ctx, missing.Tenant, missing.Shipment, state, "command line")
+// commandLine is who has decided in a command.
+const commandLine = "command line"
+
+// Decide records a decision about purchases that are listed, which the service carries out.
+// Each account has one entry for it in its audit log, or one for each purchase that is named.
+func (r *RestoreReview) Decide(ctx context.Context, list []store.MissingPurchase, areNamed bool, state string) error {
+	byTenant := map[ship.Tenant][]ship.ShipmentID{}
+	var tenants []ship.Tenant
+	for _, missing := range list {
+		if byTenant[missing.Tenant] == nil {
+			tenants = append(tenants, missing.Tenant)
+		}
+		byTenant[missing.Tenant] = append(byTenant[missing.Tenant], missing.Shipment)
+	}
+
+	for _, tenant := range tenants {
+		atOnce := len(byTenant[tenant])
+		if areNamed {
+			atOnce = 1
+		}
+		for ids := range slices.Chunk(byTenant[tenant], atOnce) {
+			_, err := shipping.DecideMissing(ctx, r.store, shipping.MissingDecision{
+				MissingChoice: shipping.MissingChoice{Tenant: tenant, Shipments: ids},
+				To:            state,
+				By:            commandLine,
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// Continue releases all accounts.
+// Continue releases all accounts: what is undecided is held, which the audit logs of the
+// accounts have, and nothing is looked up any more.
 func (r *RestoreReview) Continue(ctx context.Context) error {
-	return r.store.Continue(ctx, "command line")
+	list, err := r.store.MissingPurchases(ctx, "", false, maxMissing)
+	if err != nil {
+		return err
+	}
+	undecided := slices.DeleteFunc(list, func(missing store.MissingPurchase) bool { return missing.State != store.PurchaseMissing })
+	if err := r.Decide(ctx, undecided, false, store.PurchaseHeld); err != nil {
+		return err
+	}
+	return r.store.Continue(ctx, commandLine)
 }

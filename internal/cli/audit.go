@@ -81,7 +81,6 @@ var unaudited = map[string]string{
 	"waybill ratesheet list":     looks,
 	"waybill ratesheet show":     looks,
 	"waybill requests tail":      asKey,
-	"waybill restored":           machine,
 	"waybill return":             asKey,
 	"waybill route":              serves,
 	"waybill routing check":      looks,

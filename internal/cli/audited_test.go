@@ -41,7 +41,7 @@ func (a *audits) settings(t *testing.T) string {
 	t.Helper()
 	var selects []string
 	for _, table := range []string{
-		"accounts", "api_keys", "connections", "people", "members", "invitations", "auth_flows", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "carrier_plugins",
+		"accounts", "api_keys", "connections", "people", "members", "invitations", "auth_flows", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "carrier_plugins", "missing_purchases",
 	} {
 		selects = append(selects, "SELECT '"+table+"' || t::text AS x FROM "+table+" t")
 	}
@@ -71,6 +71,13 @@ func (a *audits) steps(t *testing.T) []change {
 	on := func(what string, args ...string) func() []string {
 		return func() []string { return append(args, a.idOf(t, what)) }
 	}
+	lost := func(args ...string) func() []string {
+		return func() []string {
+			a.exec(t, `INSERT INTO missing_purchases (account_id, livemode, shipment_id, attempt, carrier, service, requested_at)
+				SELECT id, true, gen_random_uuid(), 1, 'ups', 'ground', now() FROM accounts`)
+			return append(args, "--account", strings.Fields(a.must(t, "account", "list"))[5])
+		}
+	}
 	book, sheet := write(t, "rules.json", goodBook), write(t, "ups.csv", goodSheet)
 	return []change{
 		{"account create", "account.made", "", words("--name", "Acme")},
@@ -93,6 +100,9 @@ func (a *audits) steps(t *testing.T) []change {
 		{"routing publish", "routing.published", "test", words("--note", "first")},
 		{"routing rollback", "routing.rolled_back", "test", words("1")},
 		{"ratesheet import", "rate_sheet.imported", "test", words(sheet, "--carrier", "ups")},
+		{"restored", "missing_purchase.adopted", "live", lost("--adopt", "--all")},
+		{"restored", "missing_purchase.voided", "live", lost("--void", "--all")},
+		{"restored", "missing_purchase.held", "live", lost("--hold", "--all")},
 		{"ratesheet remove", "rate_sheet.removed", "test", words("ups")},
 		{"carrier add", "carrier.registered", "", words("owl_mail", "--url", startTracker(t).URL, "--secret", pluginSecret)},
 		{"carrier remove", "carrier.removed", "", words("owl_mail")},

@@ -136,10 +136,8 @@ func (c *cli) restored(cmd *cobra.Command, shipments []string, flags restoredFla
 	if flags.decision() == "" {
 		return nil
 	}
-	for _, missing := range chosen {
-		if err := review.Decide(ctx, missing, flags.decision()); err != nil {
-			return err
-		}
+	if err := review.Decide(ctx, chosen, len(shipments) > 0, flags.decision()); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(c.Out, "decided: %d; the service carries it out\n", len(chosen))
 	return err

@@ -1,9 +1,12 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -109,6 +112,17 @@ func TestAPersonDecidesAboutWhatARestoreLost(t *testing.T) {
 	if m.state(first) != store.PurchaseHeld || m.state(third) != store.PurchaseHeld {
 		t.Errorf("they are %s and %s", m.state(first), m.state(third))
 	}
+
+	// What is named has an entry of its own, and all together have one.
+	rows, err := storetest.Conn(t, m.shell["DATABASE_URL"]).Query(t.Context(), "SELECT action || ' ' || target FROM audit_log WHERE action LIKE 'missing_purchase.%' ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	want := []string{"missing_purchase.adopted " + first, "missing_purchase.voided " + second, "missing_purchase.held 3 purchases"}
+	if err != nil || !slices.Equal(entries, want) {
+		t.Errorf("the audit log has %v, %v; want %v", entries, err, want)
+	}
 }
 
 func TestARestoreThatNobodyNoticedIsRecorded(t *testing.T) {
@@ -134,6 +148,11 @@ func TestARestoreThatNobodyNoticedIsRecorded(t *testing.T) {
 	m.must(t, "restored", "--continue")
 	if state, err := m.store.RestoreState(t.Context()); err != nil || state.AsksCarriers || m.state(id) != store.PurchaseHeld {
 		t.Errorf("continued is %+v, %s, %v", state, m.state(id), err)
+	}
+	var entries int
+	err := storetest.Conn(t, m.shell["DATABASE_URL"]).QueryRow(t.Context(), "SELECT count(*) FROM audit_log WHERE action = 'missing_purchase.held' AND target = $1", id).Scan(&entries)
+	if err != nil || entries != 1 {
+		t.Errorf("the audit log has %d entries of it, %v", entries, err)
 	}
 }
 

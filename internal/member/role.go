@@ -34,6 +34,7 @@ const (
 	ExportShipments   Action = "shipments.export"
 	BuyShipments      Action = "shipments.buy" // also rates, address checks and batches
 	VoidShipments     Action = "shipments.void"
+	DecideMissing     Action = "missing.decide" // about purchases that a restore lost
 	ViewConnections   Action = "connections.view"
 	CheckConnections  Action = "connections.check"
 	ManageConnections Action = "connections.manage" // credentials
@@ -89,6 +90,7 @@ var permissions = []permission{
 	{ExportShipments, "export lists of shipments as CSV", rule{yes, yes, yes, yes, false}},
 	{BuyShipments, "get rates, buy labels, batches, boxes", rule{yes, yes, yes, no, false}},
 	{VoidShipments, "void labels", rule{yes, yes, yes, no, false}},
+	{DecideMissing, "adopt, hold and void purchases that a restore of the database lost", rule{yes, yes, no, no, false}},
 	{ViewConnections, "view carriers and their state", rule{yes, yes, yes, yes, false}},
 	{CheckConnections, "check a carrier connection", rule{yes, yes, yes, no, false}},
 	{ManageConnections, "connect carriers, change credentials", rule{yes, yes, no, no, true}},

@@ -41,13 +41,33 @@ type Entry struct {
 	Purchase     ship.Purchase   `json:"deal,omitzero"`
 	Sale         *ship.Sale      `json:"sale,omitempty"`
 
-	// What the repeat of the request is answered with.
-	Fingerprint []byte          `json:"fingerprint,omitempty"`
-	Version     int             `json:"version,omitempty"`
-	DuplicateOf ship.ShipmentID `json:"duplicateOf,omitempty"`
+	// What the repeat of the request is recognized by, and answered with.
+	Fingerprint      []byte          `json:"fingerprint,omitempty"`
+	OfferFingerprint []byte          `json:"offerFingerprint,omitempty"` // as ship.KeyName.Offer
+	Version          int             `json:"version,omitempty"`
+	DuplicateOf      ship.ShipmentID `json:"duplicateOf,omitempty"`
 
 	// Erased says that an erasure took the people out.
 	Erased bool `json:"erased,omitempty"`
+}
+
+// Name is what the client named the purchase by, with the fingerprints of its request.
+// Entries of older releases may lack one or both.
+func (e Entry) Name() ship.KeyName {
+	name := ship.KeyName{Key: e.Purchase.Key}
+	copy(name.Fingerprint[:], e.Fingerprint)
+	copy(name.Offer[:], e.OfferFingerprint)
+	return name
+}
+
+// SetName keeps the fingerprints of the request.
+func (e *Entry) SetName(name ship.KeyName) {
+	if name.Fingerprint != [32]byte{} {
+		e.Fingerprint = name.Fingerprint[:]
+	}
+	if name.Offer != [32]byte{} {
+		e.OfferFingerprint = name.Offer[:]
+	}
 }
 
 // WithoutPersonalData is the entry as an erasure leaves it. Nothing can be recorded from

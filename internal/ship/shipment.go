@@ -66,11 +66,20 @@ type Purchase struct {
 	Warnings       []string     `json:"warnings,omitempty"`
 	Documents      []string     `json:"documents,omitempty"` // types
 	Simulated      bool         `json:"simulated,omitempty"`
+	Asked          Asked        `json:"asked,omitzero"` // by the client
 
 	// Selection is that of the offer; EarlierSelections are those of attempts
 	// to buy other offers before, by the number of the attempt.
 	Selection         string         `json:"selection,omitempty"`
 	EarlierSelections map[int]string `json:"earlierSelections,omitempty"`
+}
+
+// Asked is what the client asked for where the purchase does not show it. Purchases of older
+// releases have none of it, so what is empty is not known.
+type Asked struct {
+	Limit             *Money `json:"limit,omitempty"` // where its key has limits: the client's own, zero for none
+	AddressValidation string `json:"addressValidation,omitempty"`
+	OnDuplicate       string `json:"onDuplicate,omitempty"`
 }
 
 // Progress is the mutable part of a parcel's life.

@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,15 @@ const (
 // checkWait is how long a purchase waits for the check of its address, unless it
 // requires one.
 const checkWait = 300 * time.Millisecond
+
+// correctedDestination is part of the warning of a purchase whose destination is not the one
+// that its client wrote.
+const correctedDestination = " corrected the destination: "
+
+// isCorrected reports whether the destination is not the one that the client wrote.
+func isCorrected(purchase ship.Purchase) bool {
+	return slices.ContainsFunc(purchase.Warnings, func(warning string) bool { return strings.Contains(warning, correctedDestination) })
+}
 
 // A destinationCheck is the check of the address that a purchase goes to.
 type destinationCheck struct {
@@ -57,7 +67,7 @@ func (s *Service) checkDestination(ctx context.Context, in *BuyInput, order *shi
 		case err != nil:
 			c.warn("the destination was not checked: " + ship.ErrorOf(err).Message)
 		case check.Verdict == ship.AddressCorrected:
-			c.warn(s.checkerOf(check) + " corrected the destination: " + describeChanges(order.Destination, check.Address))
+			c.warn(s.checkerOf(check) + correctedDestination + describeChanges(order.Destination, check.Address))
 			order.Destination = check.Address
 		default:
 			c.warn(s.warnings(order.Destination, check)...)

@@ -1,6 +1,7 @@
 package shipping
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (s *Service) saleOf(ctx context.Context, entry restore.Entry) (*sold, error
 		return &sold{Sale: *entry.Sale, Purchase: entry.Purchase}, nil
 	}
 
-	r := s.runOf(ctx, entry, [32]byte{})
+	r := s.runOf(ctx, entry)
 	c, err := s.accounts.Seller(r.ctx, entry.Tenant, entry.Purchase)
 	if err != nil {
 		return nil, errors.New("its connection does not exist any more; hold it, or void it with the carrier")
@@ -99,15 +100,12 @@ func (s *Service) saleOf(ctx context.Context, entry restore.Entry) (*sold, error
 }
 
 // runOf is a run of the purchase as the log has it.
-func (s *Service) runOf(ctx context.Context, entry restore.Entry, fingerprint [32]byte) *run {
-	if len(entry.Fingerprint) == len(fingerprint) {
-		fingerprint = [32]byte(entry.Fingerprint)
-	}
+func (s *Service) runOf(ctx context.Context, entry restore.Entry) *run {
 	return s.newRun(context.WithoutCancel(ctx), &buying{
 		in: BuyInput{
 			Tenant:         entry.Tenant,
 			IdempotencyKey: entry.Purchase.Key,
-			Fingerprint:    fingerprint,
+			Fingerprint:    entry.Name().Fingerprint,
 		},
 		shipment: ship.Shipment{
 			ID:          entry.Shipment,
@@ -129,8 +127,8 @@ func (s *Service) adopt(ctx context.Context, missing store.MissingPurchase, entr
 		return false, s.deferDecision(ctx, missing, "the log does not have its request; hold or void it")
 	}
 
-	r := s.runOf(ctx, entry, [32]byte{})
-	err := failpoint.Around("adopt", func() error { return r.adoptSale(found) })
+	r := s.runOf(ctx, entry)
+	err := failpoint.Around("adopt", func() error { return r.adoptSale(entry.Name(), found) })
 	if ship.KindOf(err) == ship.Conflict {
 		return s.afterConflict(ctx, missing, found)
 	}
@@ -153,8 +151,9 @@ func (s *Service) afterConflict(ctx context.Context, missing store.MissingPurcha
 	return false, s.deferDecision(ctx, missing, "its label is orphaned, or its shipment has another one")
 }
 
-// adoptSale records the purchase and what became of it in one transaction.
-func (r *run) adoptSale(found sold) error {
+// adoptSale records the purchase and what became of it in one transaction. A repeat of its
+// request is recognized by the name.
+func (r *run) adoptSale(name ship.KeyName, found sold) error {
 	sh := r.b.shipment
 	number := r.b.attempt
 	attempt := store.Attempt{
@@ -171,28 +170,27 @@ func (r *run) adoptSale(found sold) error {
 
 	return r.store.InTx(r.ctx, sh.Tenant, func(tx *store.Store) error {
 		err := tx.Revive(r.ctx, store.Adoption{
-			Shipment:    sh,
-			Attempt:     attempt,
-			References:  references,
-			Key:         r.b.in.IdempotencyKey,
-			Fingerprint: r.b.in.Fingerprint,
+			Shipment:   sh,
+			Attempt:    attempt,
+			References: references,
+			Name:       name,
 		})
 		if err != nil {
 			return err
 		}
 
 		// The client may have bought again under its key since.
-		if key := r.b.in.IdempotencyKey; key != "" {
-			record, err := tx.IdempotencyRecord(r.ctx, sh.Tenant, key)
+		if name.Key != "" {
+			record, err := tx.IdempotencyRecord(r.ctx, sh.Tenant, name.Key)
 			if err != nil {
 				return err
 			}
 			if record.Shipment != sh.ID {
-				r.b.in.IdempotencyKey = ""
+				name = ship.KeyName{}
 			}
 		}
 
-		if err := r.recordSale(tx, number, number, found); err != nil {
+		if err := r.recordSale(tx, number, number, name, found); err != nil {
 			return err
 		}
 		return tx.CloseMissing(r.ctx, sh.Tenant, sh.ID, store.PurchaseAdopted, "")
@@ -201,7 +199,7 @@ func (r *run) adoptSale(found sold) error {
 
 // recordSale records what an open purchase bought, in a transaction that does more. Without
 // its label, a person reviews it.
-func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, found sold) error {
+func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, name ship.KeyName, found sold) error {
 	sh := r.b.shipment
 	sh.Purchase = found.Purchase
 	if len(found.Sale.Label.Data) == 0 {
@@ -212,7 +210,7 @@ func (r *run) recordSale(tx *store.Store, attempt, boughtBy int, found sold) err
 	}
 
 	_, err := tx.Settle(r.ctx, store.Settlement{
-		Creation:  r.creation(sh, found.Sale, ship.KeyName{Key: r.b.in.IdempotencyKey, Fingerprint: r.b.in.Fingerprint}),
+		Creation:  r.creation(sh, found.Sale, name),
 		Attempt:   attempt,
 		BoughtBy:  boughtBy,
 		Documents: found.Sale.Documents,
@@ -254,6 +252,36 @@ func (s *Service) deferDecision(ctx context.Context, missing store.MissingPurcha
 	})
 }
 
+// checkRepeat returns why the request is not answered with what a restore lost; nil if it is
+// the one that the entry was made for. An entry of an older release may have no fingerprint:
+// then what the request buys and where it goes is compared, and the entry gets those of the
+// request. Where that cannot be compared, a person decides: to bind any request would answer
+// one order with the label of another, and to buy it would sell the same parcel twice.
+func (s *Service) checkRepeat(ctx context.Context, in BuyInput, missing store.MissingPurchase, entry *restore.Entry) error {
+	if len(entry.Fingerprint) > 0 {
+		known := entry.Name()
+		record := store.IdempotencyRecord{Fingerprint: known.Fingerprint, Offer: known.Offer}
+		if !record.Repeats(s.nameOf(in)) {
+			return s.reusedMissing(ctx, in, *entry)
+		}
+		return nil
+	}
+
+	compared := comparison{isPartial: true}
+	if len(entry.Order.Parcels) > 0 {
+		compared = s.compare(ctx, in, shipmentOf(*entry))
+	}
+	switch {
+	case len(compared.differing) > 0:
+		return s.reusedMissing(ctx, in, *entry)
+	case compared.isPartial:
+		err := s.deferDecision(ctx, missing, "a request under its key cannot be compared with it; adopt or void it")
+		return cmp.Or(err, store.RestorePending(latestRestoreRetry))
+	}
+	entry.SetName(s.nameOf(in))
+	return nil
+}
+
 // recallMissing answers a purchase whose key remembers nothing, if a restore lost it: it is
 // adopted. It is ship.NotFound if nothing is missing under the key.
 func (s *Service) recallMissing(ctx context.Context, in BuyInput) error {
@@ -276,11 +304,8 @@ func (s *Service) recallMissing(ctx context.Context, in BuyInput) error {
 	if err != nil {
 		return err
 	}
-	if len(entry.Fingerprint) == 0 {
-		entry.Fingerprint = in.Fingerprint[:]
-	}
-	if [32]byte(entry.Fingerprint) != in.Fingerprint {
-		return keyReused()
+	if err := s.checkRepeat(ctx, in, missing, &entry); err != nil {
+		return err
 	}
 
 	found, err := s.saleOf(ctx, entry)

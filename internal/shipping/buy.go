@@ -218,6 +218,8 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	b.shipment.Purchase.Warnings = slices.Concat(checking.finish(ctx, s), customsWarnings(b.shipment.Order))
 	b.shipment.Purchase.Limit = b.quoted.Limit
 	b.shipment.Purchase.LimitShown = in.MaxIsShown
+	b.shipment.Purchase.Asked.AddressValidation = string(in.AddressValidation)
+	b.shipment.Purchase.Asked.OnDuplicate = in.OnDuplicate
 	b.shipment.Purchase.Routing = b.quoted.Routing
 
 	if err := s.checkPrintable(b); err != nil {

@@ -49,7 +49,7 @@ var reading = []string{
 	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoreState", "IsHeld", "MissingUnder", "DecidedPurchases", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"ConnectionLookup", "ConnectionLookups", "ControlPurchase", "PurchaseUnder",
-	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "Tallies", "Unknown",
+	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "MissingPage", "MissingNeeds", "CountMissing", "Tallies", "Unknown",
 }
 
 // A step lasts.

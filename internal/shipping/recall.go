@@ -24,7 +24,7 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 	}
 
 	switch {
-	case !m.Repeats(s.nameOf(in)):
+	case !m.Repeats(s.nameOf(in)) && !s.repeatsAdopted(ctx, in, m):
 		return Bought{}, s.reused(ctx, in, m)
 	case m.Answer.Body != nil:
 		return Bought{Answer: &m.Answer, Replayed: true}, nil

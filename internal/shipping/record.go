@@ -33,7 +33,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 	if len(sale.Sale.Label.Data) == 0 {
 		err := failpoint.Around("record_unlabelled", func() error {
 			return r.store.InTx(r.ctx, sh.Tenant, func(tx *store.Store) error {
-				return r.recordSale(tx, a.Attempt, a.Sale.Attempt, sale)
+				return r.recordSale(tx, a.Attempt, a.Sale.Attempt, r.nameOf(r.b.in), sale)
 			})
 		})
 		if err == nil {

@@ -36,7 +36,7 @@ func (r *run) logAttempt(kind restore.EntryKind, number int) error {
 		entry.Sale = &known.Sale
 	default:
 		entry.At = r.attempt(number).StartedAt
-		entry.Purchase.Routing = ship.Routing{} // most attempts are followed by a sale
+		entry.Purchase.Routing = ship.Routing{Raised: entry.Purchase.Routing.Raised} // most attempts are followed by a sale
 	}
 	return r.addToLog(entry)
 }
@@ -59,15 +59,14 @@ func (r *run) entryOf(number int) restore.Entry {
 	}
 
 	// A job that goes on with a purchase has only what is recorded of its request.
-	fingerprint := r.b.in.Fingerprint
-	if fingerprint == [32]byte{} && sh.Purchase.Key != "" {
+	name := r.nameOf(r.b.in)
+	if name.Fingerprint == [32]byte{} && sh.Purchase.Key != "" {
 		if known, err := r.store.IdempotencyRecord(r.ctx, sh.Tenant, sh.Purchase.Key); err == nil {
-			fingerprint = known.Fingerprint
+			name.Fingerprint = known.Fingerprint
+			name.Offer = known.Offer
 		}
 	}
-	if fingerprint != [32]byte{} {
-		entry.Fingerprint = fingerprint[:]
-	}
+	entry.SetName(name)
 	return entry
 }
 

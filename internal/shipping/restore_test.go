@@ -2,16 +2,19 @@ package shipping_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -88,6 +91,18 @@ func (b liveBench) isPending(t *testing.T, in shipping.BuyInput) {
 	if got, err := b.Buy(t.Context(), in); ship.CodeOf(err) != "restore_pending" || ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("Buy = %s, %v; want restore_pending", got.Shipment.ID, err)
 	}
+}
+
+// decideMissing records what a person decided about a missing purchase.
+func (b liveBench) decideMissing(t *testing.T, sh ship.Shipment, state string) {
+	t.Helper()
+	if _, err := b.store.DecideMissing(t.Context(), store.MissingDecision{MissingChoice: chosen(b.tenant, sh.ID), To: state, By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func chosen(t ship.Tenant, ids ...ship.ShipmentID) store.MissingChoice {
+	return store.MissingChoice{Tenant: t, Shipments: ids}
 }
 
 // missing lists what is missing and not ended.
@@ -205,6 +220,188 @@ func TestARepeatOfAnotherRequestUnderALostKeyIsRefused(t *testing.T) {
 	b.soldOnce(t, first)
 }
 
+// byRate is the purchase of an order by a rate id. Its fingerprints are those that the API
+// makes: of the whole request, and of the request without the rate id.
+func (b liveBench) byRate(n int, rate quoting.Quote) shipping.BuyInput {
+	in := b.order(n)
+	in.RateID = rate.ID
+	in.WithoutRate = in.Fingerprint
+	in.Fingerprint = sha256.Sum256([]byte(rate.ID))
+	return in
+}
+
+func (b liveBench) rates(t *testing.T, n int) []quoting.Quote {
+	t.Helper()
+	in := b.order(n)
+	quote, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: in.OneParcel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return quote.Rates
+}
+
+func TestAfterARestoreAKeyIsAnsweredAfterANewQuote(t *testing.T) {
+	t.Parallel()
+	for name, adoptedBy := range map[string]string{"by the repeat": "", "by a person": store.PurchaseAdopting} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			rates := b.rates(t, 1)
+			request := b.byRate(1, rates[0])
+			bought := b.buy(t, request)
+			b.putBack(t)
+			b.notice(t)
+
+			// Another offer under the key is refused, and the answer names the shipment.
+			_, err := b.Buy(t.Context(), b.byRate(1, rates[len(rates)-1]))
+			refusal := ship.ErrorOf(err)
+			if refusal.Code != "idempotency_key_reused" || refusal.Details["shipmentId"] != string(bought.ID) || len(refusal.Fields) != 1 || refusal.Fields[0].Pointer != "/rateId" {
+				t.Errorf("another offer under the lost key: %+v", refusal)
+			}
+
+			if adoptedBy != "" {
+				b.decideMissing(t, bought, adoptedBy)
+				if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+					t.Fatalf("%d decisions, %v", ended, err)
+				}
+			}
+
+			// The client quotes again: another rate id names the same offer.
+			requoted := request
+			requoted.Fingerprint = sha256.Sum256([]byte("another rate id"))
+			for range 2 {
+				again := b.buy(t, requoted)
+				if again.ID != bought.ID || again.Purchase.TrackingNumber != bought.Purchase.TrackingNumber {
+					t.Errorf("after a new quote it is %s %s, was %s %s", again.ID, again.Purchase.TrackingNumber, bought.ID, bought.Purchase.TrackingNumber)
+				}
+			}
+			if again := b.buy(t, request); again.ID != bought.ID {
+				t.Errorf("the request itself is answered with %s, was %s", again.ID, bought.ID)
+			}
+			b.soldOnce(t, bought)
+			b.holds(t)
+		})
+	}
+}
+
+// logAsBefore replaces the recovery log by the request of a purchase, as older releases
+// wrote it: without a fingerprint, and without an entry of the sale.
+func (b liveBench) logAsBefore(t *testing.T, bought ship.Shipment, edit func(*restore.Entry)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(b.recoveryLogDir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "database-") {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	entry := restore.Entry{
+		At:        time.Now(),
+		Tenant:    b.tenant,
+		Shipment:  bought.ID,
+		Attempt:   1,
+		Reference: ship.Reference([]byte("test"), b.tenant, bought.Purchase.Key, 1),
+		Order:     bought.Order,
+		Purchase:  bought.Purchase,
+		Version:   bought.Version,
+	}
+	entry.Purchase.TrackingNumber = ""
+	edit(&entry)
+	data, err := json.Marshal(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := seal.New(bytes.Repeat([]byte("k"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := seal.OpenRecoveryLog(b.recoveryLogDir, box, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(time.Now(), data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARequestIsComparedWithALostOneThatHasNoFingerprint(t *testing.T) {
+	t.Parallel()
+	for name, isAdopted := range map[string]bool{"missing": false, "adopted by a person": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			bought := b.buy(t, b.order(1))
+			b.logAsBefore(t, bought, func(*restore.Entry) {})
+			b.putBack(t)
+			b.notice(t)
+			if isAdopted {
+				b.decideMissing(t, bought, store.PurchaseAdopting)
+				if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+					t.Fatalf("%d decisions, %v", ended, err)
+				}
+			}
+
+			other := b.order(1)
+			other.Order.Destination.Name = "Grace Hopper"
+			other.Fingerprint[0]++
+			_, err := b.Buy(t.Context(), other)
+			refusal := ship.ErrorOf(err)
+			if refusal.Code != "idempotency_key_reused" || len(refusal.Fields) != 1 || refusal.Fields[0].Pointer != "/destination" {
+				t.Errorf("another request under the lost key: %+v", refusal)
+			}
+
+			for range 2 {
+				if again := b.buy(t, b.order(1)); again.ID != bought.ID || again.Purchase.TrackingNumber != bought.Purchase.TrackingNumber {
+					t.Errorf("again it is %s %s, was %s %s", again.ID, again.Purchase.TrackingNumber, bought.ID, bought.Purchase.TrackingNumber)
+				}
+			}
+			if _, err := b.Buy(t.Context(), other); ship.CodeOf(err) != "idempotency_key_reused" {
+				t.Errorf("another request after the repeat: %v", err)
+			}
+			b.soldOnce(t, bought)
+			b.holds(t)
+		})
+	}
+}
+
+func TestARequestThatCannotBeComparedWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(*restore.Entry){
+		"no request": func(entry *restore.Entry) { entry.Order = ship.Order{} },
+		"a destination that was corrected": func(entry *restore.Entry) {
+			entry.Order.Destination.Address1 = "351 5th Avenue"
+			entry.Purchase.Warnings = []string{"UPS corrected the destination: address1 350 5th Avenue to 351 5th Avenue"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, "ups")
+			b.backUp(t)
+			bought := b.buy(t, b.order(1))
+			b.logAsBefore(t, bought, edit)
+			b.putBack(t)
+			b.notice(t)
+
+			repeat := b.order(1)
+			repeat.AddressValidation = shipping.ValidationCorrect
+			b.isPending(t, repeat)
+			list := b.missing(t)
+			if len(list) != 1 || list[0].State != store.PurchaseMissing || !strings.Contains(list[0].Message, "cannot be compared") {
+				t.Errorf("missing are %+v", list)
+			}
+			b.soldOnce(t, bought)
+		})
+	}
+}
+
 func TestAnAccountWithoutMissingPurchasesGoesOnAfterARestore(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
@@ -288,16 +485,11 @@ func TestAPersonAdoptsHoldsAndVoidsWhatARestoreLost(t *testing.T) {
 	voided := b.buy(t, b.order(3))
 	b.putBack(t)
 	b.notice(t)
-	decide := func(sh ship.Shipment, state string) {
-		if err := b.store.Decide(t.Context(), b.tenant, sh.ID, state, "test"); err != nil {
-			t.Fatal(err)
-		}
-	}
 
-	decide(adopted, store.PurchaseAdopting)
-	decide(held, store.PurchaseHeld)
+	b.decideMissing(t, adopted, store.PurchaseAdopting)
+	b.decideMissing(t, held, store.PurchaseHeld)
 	b.isPending(t, b.order(4)) // one is not decided
-	decide(voided, store.PurchaseVoiding)
+	b.decideMissing(t, voided, store.PurchaseVoiding)
 	if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 2 {
 		t.Fatalf("%d decisions, %v", ended, err)
 	}
@@ -325,6 +517,33 @@ func TestAPersonAdoptsHoldsAndVoidsWhatARestoreLost(t *testing.T) {
 		t.Errorf("alive are %v, want %v", alive, want)
 	}
 	b.holds(t)
+}
+
+// TestOldDecisionsAreForgotten: what was decided is forgotten with the keys of purchases, and
+// what nobody has decided stays.
+func TestOldDecisionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	held := b.buy(t, b.order(1))
+	undecided := b.buy(t, b.order(2))
+	b.putBack(t)
+	b.notice(t)
+	b.decideMissing(t, held, store.PurchaseHeld)
+
+	day := 24 * time.Hour
+	for _, test := range []struct {
+		after time.Duration
+		want  int64
+	}{{399 * day, 0}, {401 * day, 1}} {
+		if n, err := b.store.DeleteOldMissingPurchases(t.Context(), time.Now().Add(test.after)); err != nil || n != test.want {
+			t.Errorf("after %s %d are forgotten, %v; want %d", test.after, n, err, test.want)
+		}
+	}
+	list, err := b.store.MissingPurchases(t.Context(), "", true, 10)
+	if err != nil || len(list) != 1 || list[0].Shipment != undecided.ID {
+		t.Errorf("kept are %+v, %v", list, err)
+	}
 }
 
 func TestContinuingReleasesAllAccounts(t *testing.T) {
@@ -492,7 +711,7 @@ func TestAPurchaseWhoseSaleIsNotLoggedIsLookedUp(t *testing.T) {
 			if len(list) != 1 || list[0].Number != "" {
 				t.Fatalf("missing are %+v", list)
 			}
-			if err := b.store.Decide(t.Context(), b.tenant, list[0].Shipment, store.PurchaseAdopting, "test"); err != nil {
+			if _, err := b.store.DecideMissing(t.Context(), store.MissingDecision{MissingChoice: chosen(b.tenant, list[0].Shipment), To: store.PurchaseAdopting, By: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {

@@ -58,6 +58,10 @@ func (b *buying) affordOne() error {
 // lowerLimit makes the amount the most that the label may cost, unless it may only
 // cost less already.
 func (b *buying) lowerLimit(to ship.Money) {
+	if asked := &b.shipment.Purchase.Asked; asked.Limit == nil {
+		own := b.shipment.Purchase.Limit
+		asked.Limit = &own
+	}
 	if limit := &b.shipment.Purchase.Limit; limit.IsZero() || limit.Exceeds(to, 0) {
 		*limit = to
 		b.shipment.Purchase.LimitShown = false

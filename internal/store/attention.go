@@ -27,6 +27,12 @@ type Attention struct {
 	Connections    int // carrier accounts whose last check failed
 	Codes          int // codes of carriers that no status table knows
 
+	Missing int // purchases that a restore lost and that need a person
+
+	// IsHeld says that no live purchase is made before somebody has decided about
+	// missing ones.
+	IsHeld bool
+
 	// Approvals are purchases that wait for a person. They have a page of their
 	// own, so Total leaves them out.
 	Approvals int
@@ -38,7 +44,7 @@ type Attention struct {
 
 // Total is the sum of all kinds.
 func (a Attention) Total() int {
-	return a.Unknown + a.Failed + a.Exceptions + a.OrphanedLabels + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
+	return a.Missing + a.Unknown + a.Failed + a.Exceptions + a.OrphanedLabels + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
 }
 
 // What needs attention, as conditions that the counts and the lists share.
@@ -94,14 +100,17 @@ SELECT
     ) u
     JOIN shipment_states st USING (account_id, livemode, id) LIMIT 100) x),
   (SELECT count(*) FROM (
-    SELECT FROM approvals a WHERE a.account_id = $1 AND a.livemode = $2 AND a.status = 'waiting' LIMIT 100) x)`
+    SELECT FROM approvals a WHERE a.account_id = $1 AND a.livemode = $2 AND a.status = 'waiting' LIMIT 100) x),
+  (SELECT count(*) FROM (
+    SELECT FROM missing_purchases m WHERE m.account_id = $1 AND m.livemode = $2 AND ` + missingNeed + ` LIMIT 100) x),
+  EXISTS (SELECT FROM missing_purchases m WHERE m.account_id = $1 AND m.livemode = $2 AND m.state = 'missing')`
 
 // Attention counts what needs attention: of shipments, those made since.
 func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
 	batch.Queue(sqlAttention, t.Account, t.Livemode, ship.RawIDAt(since)).QueryRow(func(r pgx.Row) error {
-		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes, &a.Approvals)
+		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes, &a.Approvals, &a.Missing, &a.IsHeld)
 	})
 	err = s.send(ctx, batch)
 	return a, err

@@ -19,7 +19,7 @@
 //     audit_verify.go.
 //   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
 //     settled, moved), grouped_writes.go (many in one transaction),
-//     grouped_inserts.go, grouped_settlements.go, purchase_attempts.go, connection_lookups.go (how far look-ups are trusted), returns.go, return_requests.go (of recipients), approvals.go, orphaned_labels.go, missing_purchases.go (what a restore lost), charges.go, uploads.go, storage.go (how much an account stores),
+//     grouped_inserts.go, grouped_settlements.go, purchase_attempts.go, connection_lookups.go (how far look-ups are trusted), returns.go, return_requests.go (of recipients), approvals.go, orphaned_labels.go, missing_purchases.go (what a restore lost), missing_decisions.go (what people decide about it), charges.go, uploads.go, storage.go (how much an account stores),
 //     spending.go, idempotency.go.
 //   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
 //     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,

@@ -189,18 +189,6 @@ func (s *Store) MissingPurchases(ctx context.Context, account ship.AccountID, al
 	return list, nil
 }
 
-const sqlDecide = `
-UPDATE missing_purchases SET state = @state, decided_by = @by, decided_at = now(), message = NULL
-WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
-  AND state IN ('missing', 'held', 'adopting', 'voiding') AND state <> @state`
-
-// Decide records what a person decided about a missing purchase: PurchaseAdopting,
-// PurchaseHeld or PurchaseVoiding. The service carries it out.
-func (s *Store) Decide(ctx context.Context, t ship.Tenant, id ship.ShipmentID, state, by string) error {
-	_, err := s.run(ctx, sqlDecide, tenantArgs(t, id, pgx.NamedArgs{"state": state, "by": by}))
-	return err
-}
-
 const sqlDecidedPurchases = `
 SELECT ` + missingColumns + `, encrypted_entry
 FROM missing_purchases
@@ -233,11 +221,13 @@ func (s *Store) MissingUnder(ctx context.Context, t ship.Tenant, key string) (Mi
 	return queryOne(ctx, s, t, scanMissingEntry, sqlMissingUnder, t.Account, t.Livemode, key)
 }
 
+// sqlCloseMissing records why nothing could be done only if nobody has decided otherwise
+// meanwhile.
 const sqlCloseMissing = `
 UPDATE missing_purchases SET state = @state, message = @message,
   decided_at = CASE WHEN @message::text IS NULL THEN decided_at ELSE now() END,
   encrypted_entry = CASE WHEN @state IN ('adopted', 'voided', 'not_sold') THEN NULL ELSE encrypted_entry END
-WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id`
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND (@message::text IS NULL OR state = @state)`
 
 // CloseMissing records what became of a missing purchase, or why nothing could be done.
 func (s *Store) CloseMissing(ctx context.Context, t ship.Tenant, id ship.ShipmentID, state, message string) error {
@@ -250,19 +240,18 @@ func (s *Store) CloseMissing(ctx context.Context, t ship.Tenant, id ship.Shipmen
 
 // An Adoption is a purchase that a log has, to be recorded again.
 type Adoption struct {
-	Shipment    ship.Shipment
-	Attempt     Attempt
-	References  []string // of the attempts up to this one
-	Key         string
-	Fingerprint [32]byte
+	Shipment   ship.Shipment
+	Attempt    Attempt
+	References []string     // of the attempts up to this one
+	Name       ship.KeyName // its key with the fingerprints of its request
 }
 
 // sqlReviveShipment records the purchase as it was before its sale was. What is there
 // stays: another attempt of the shipment, or another use of its key.
 const sqlReviveShipment = `
 WITH revived_key AS (
-  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
-  SELECT @account, @livemode, @key, @fingerprint, @id WHERE @key::text IS NOT NULL
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, offer_fingerprint, shipment_id)
+  SELECT @account, @livemode, @key, @fingerprint, @offer_fingerprint, @id WHERE @key::text IS NOT NULL
   ON CONFLICT DO NOTHING
 ), revived_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
@@ -295,20 +284,21 @@ func (s *Store) Revive(ctx context.Context, a Adoption) error {
 	}
 
 	_, err = s.exec(ctx, shipment.Tenant, sqlReviveShipment, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
-		"key":              null(a.Key),
-		"fingerprint":      a.Fingerprint[:],
-		"response_version": shipment.Version,
-		"carrier":          a.Attempt.Carrier,
-		"duplicate_of":     null(shipment.DuplicateOf),
-		"request":          request,
-		"purchase":         purchase,
-		"attempt":          a.Attempt.Number,
-		"piece_count":      len(shipment.Order.Parcels),
-		"order_id":         shipment.Order.OrderID,
-		"references":       a.References,
-		"service":          a.Attempt.Service,
-		"connection":       null(a.Attempt.Connection),
-		"started_at":       a.Attempt.StartedAt,
+		"key":               null(a.Name.Key),
+		"fingerprint":       a.Name.Fingerprint[:],
+		"offer_fingerprint": nullFingerprint(a.Name.Offer),
+		"response_version":  shipment.Version,
+		"carrier":           a.Attempt.Carrier,
+		"duplicate_of":      null(shipment.DuplicateOf),
+		"request":           request,
+		"purchase":          purchase,
+		"attempt":           a.Attempt.Number,
+		"piece_count":       len(shipment.Order.Parcels),
+		"order_id":          shipment.Order.OrderID,
+		"references":        a.References,
+		"service":           a.Attempt.Service,
+		"connection":        null(a.Attempt.Connection),
+		"started_at":        a.Attempt.StartedAt,
 	}))
 	if err != nil {
 		return fmt.Errorf("revive shipment %s: %w", shipment.ID, err)

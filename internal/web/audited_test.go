@@ -27,6 +27,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -49,7 +50,7 @@ var touched = []string{
 	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events", "erasures", "exports",
 	"bulk_actions", "bulk_action_rows", "saved_views",
 	"pickups", "manifests", "document_submissions", "locations",
-	"return_rules", "return_requests", "device_sign_ins", "approvals",
+	"return_rules", "return_requests", "device_sign_ins", "approvals", "missing_purchases",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -327,6 +328,19 @@ func (b *auditBench) approvalSteps() []auditStep {
 	}
 }
 
+func (b *auditBench) missingSteps() []auditStep {
+	decide := func(how string) func() answered {
+		id := b.addMissing(b.tenant(), "lost", "1Z1")
+		return func() answered { return b.post("restored", "do", how, "id", string(id), "seen", "1") }
+	}
+	b.addMissing(b.tenant(), "lost", "1Z1")
+	return []auditStep{
+		{"missing_purchase.adopted", decide("adopt")},
+		{"missing_purchase.voided", decide("void")},
+		{"missing_purchase.held", func() answered { return b.post("restored", "do", "hold", "of", store.PurchaseMissing, "seen", "1") }},
+	}
+}
+
 func (b *auditBench) bulkSteps() []auditStep {
 	sh := b.buy(b.owner, "bulk", people[0], 1)
 	return []auditStep{
@@ -343,7 +357,7 @@ func (b *auditBench) bulkSteps() []auditStep {
 }
 
 func (b *auditBench) steps() []auditStep {
-	return slices.Concat(b.bulkSteps(), b.reviewSteps(), b.returnSteps(), b.approvalSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+	return slices.Concat(b.bulkSteps(), b.reviewSteps(), b.returnSteps(), b.approvalSteps(), b.missingSteps(), b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
 }
 
 func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {

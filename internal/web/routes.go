@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/web/locations"
 	"github.com/waybillhq/waybill/internal/web/newshipment"
 	"github.com/waybillhq/waybill/internal/web/overview"
+	"github.com/waybillhq/waybill/internal/web/restored"
 	"github.com/waybillhq/waybill/internal/web/returnrequests"
 	"github.com/waybillhq/waybill/internal/web/routing"
 	"github.com/waybillhq/waybill/internal/web/shipments"
@@ -36,6 +37,7 @@ func table(config Config) []site.Route {
 		locations.Routes(),
 		returnrequests.Routes(),
 		approvals.Routes(),
+		restored.Routes(),
 		carriers.Routes(),
 		routing.Routes(),
 		developers.Routes(config),

@@ -153,14 +153,21 @@ func periodicJobs(c Config) []*river.PeriodicJob {
 	}
 }
 
-// forgetKeys deletes expired idempotency keys, batch by batch.
+// forgetKeys deletes expired idempotency keys, batch by batch, and the missing purchases
+// that are remembered as long as they are.
 func forgetKeys(ctx context.Context, st *store.Store) error {
-	for {
-		n, err := st.DeleteOldIdempotencyKeys(ctx, time.Now())
-		if err != nil || n == 0 {
-			return err
+	for _, deleteOld := range []func(context.Context, time.Time) (int64, error){st.DeleteOldIdempotencyKeys, st.DeleteOldMissingPurchases} {
+		for {
+			n, err := deleteOld(ctx, time.Now())
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
 		}
 	}
+	return nil
 }
 
 func add[T river.JobArgs](all *river.Workers, observer jobObserver, do func(context.Context, T) error) {

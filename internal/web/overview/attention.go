@@ -63,6 +63,7 @@ func (p needPage) slice(all []need) []need {
 
 // needKinds are the kinds, in the order in which they should be handled.
 var needKinds = []parts.Choice{
+	{Value: "missing", Title: "Missing purchases"},
 	{Value: "purchases", Title: "Unconfirmed purchases"},
 	{Value: "failed", Title: "Failed purchases"},
 	{Value: "labels", Title: "Labels"},
@@ -110,6 +111,7 @@ func getAttention(v *site.Visit) error {
 		Kind:   v.Query("kind"),
 		Cursor: v.Query("cursor"),
 		Counts: map[string]int{
+			"missing":   counts.Missing,
 			"purchases": counts.Unknown,
 			"failed":    counts.Failed,
 			"parcels":   counts.Exceptions,
@@ -175,6 +177,7 @@ func listNeeds(v *site.Visit, kind, cursor string, limit int) (list []need, err 
 		action member.Action
 		read   func(*site.Visit, needPage) ([]need, error)
 	}{
+		{"missing", member.ViewShipments, missingNeeds},
 		{"purchases", member.ViewShipments, uncertainNeeds},
 		{"failed", member.ViewShipments, failedNeeds},
 		{"labels", member.ViewShipments, orphanNeeds},
@@ -199,6 +202,33 @@ func listNeeds(v *site.Visit, kind, cursor string, limit int) (list []need, err 
 			found[i].Kind = source.kind
 		}
 		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// missingNeeds returns purchases that a restore lost and that need a decision.
+func missingNeeds(v *site.Visit, page needPage) (list []need, err error) {
+	found, err := v.Shipping.MissingNeeds(v.Context(), v.Tenant(), page.Limit, page.Skip)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, missing := range found {
+		item := need{
+			Title:  cmp.Or(missing.Number, parts.ShortID(string(missing.Shipment))),
+			About:  parts.CarrierTitle(missing.Carrier) + " label that a restore of the database lost",
+			Word:   "Missing",
+			Class:  "badge badge-fail",
+			Advice: "No new live labels are bought until an owner or a developer adopts, holds or voids it.",
+			To:     v.To("restored"),
+			Since:  missing.RequestedAt,
+		}
+		if missing.State != store.PurchaseMissing {
+			item.Word = "Not carried out"
+			item.Advice = parts.Sentence(missing.Message) + " The decision is tried again."
+		}
+		item.Actions = []needAction{{"Decide", v.To("restored"), member.DecideMissing}}
+		list = append(list, item)
 	}
 	return list, nil
 }

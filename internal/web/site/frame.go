@@ -121,6 +121,7 @@ var toasts = map[string]string{
 	"return-denied":     "Return denied.",
 	"purchase-approved": "Approved. The label is being bought.",
 	"purchase-denied":   "Denied. Nothing is bought.",
+	"missing-decided":   "Decided. It is carried out within seconds.",
 	"revoked":           "Key revoked.",
 	"terminal-approved": "Terminal approved.",
 	"terminal-denied":   "Sign-in denied.",
