@@ -135,7 +135,7 @@ func compareWithDocument(t *testing.T) {
 		rows++
 		isAttacked := slices.ContainsFunc(attacks, func(a attack) bool { return a.resource == row[1] })
 		if !isAttacked {
-			t.Errorf("%q is a shared resource that nobody attacks here", row[1])
+			t.Errorf("%q is a shared resource that is not attacked here", row[1])
 		}
 	}
 	if rows != len(attacks) {

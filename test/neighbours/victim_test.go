@@ -18,14 +18,14 @@ import (
 type shop struct {
 	*account
 
-	mu     sync.Mutex
-	bought map[string]time.Time // when a shipment was answered
-	told   map[string]time.Time // when its first event came
+	mu       sync.Mutex
+	bought   map[string]time.Time // when a shipment was answered
+	notified map[string]time.Time // when its first event came
 }
 
 func (w *world) newShop() *shop {
 	w.t.Helper()
-	s := &shop{account: w.newAccount("shop"), bought: map[string]time.Time{}, told: map[string]time.Time{}}
+	s := &shop{account: w.newAccount("shop"), bought: map[string]time.Time{}, notified: map[string]time.Time{}}
 	s.connect("ups", upsCredentials)
 
 	sink := httptest.NewServer(s)
@@ -50,8 +50,8 @@ func (s *shop) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := event.Data.Shipment.ID
-	if _, isKnown := s.told[id]; !isKnown {
-		s.told[id] = time.Now()
+	if _, isKnown := s.notified[id]; !isKnown {
+		s.notified[id] = time.Now()
 	}
 }
 
@@ -135,11 +135,11 @@ func (s *shop) timed(d *day, activity string, want int, in request) (answer []by
 func (s *shop) hear(d *day, id string) {
 	for until := time.Now().Add(proving.Patiently(time.Minute)); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
-		told, isTold := s.told[id]
+		notified, isNotified := s.notified[id]
 		bought := s.bought[id]
 		s.mu.Unlock()
-		if isTold {
-			d.add(webhooks, max(0, told.Sub(bought)))
+		if isNotified {
+			d.add(webhooks, max(0, notified.Sub(bought)))
 			return
 		}
 	}

@@ -266,7 +266,7 @@ func (j *judge) compareOrder(o *order, live []*sale) {
 const reviewShare = 0.2
 
 // judgeUnsettled judges the purchases that wait for a person. Where copies are frozen and
-// killed, a day in the time of a carrier passes within a minute in which nobody looks.
+// killed, a day in the time of a carrier passes within a minute without a look-up.
 func (j *judge) judgeUnsettled() {
 	for carrier, list := range j.unsettled {
 		lost := j.lostAnswers * float64(j.bought[carrier])
