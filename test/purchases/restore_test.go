@@ -171,11 +171,8 @@ func (w *world) leftOver(kept, abandoned map[string]bool) (list []string) {
 // judgeRestored judges by the references, which the keys alone determine: the
 // shipments of the lost time have new ids.
 func (w *world) judgeRestored(first *judge, before, lost, again []*order) *judge {
-	j := &judge{
-		world: w, orders: append(append([]*order{}, before...), again...), violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{},
-		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, undecided: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
-		reviewed: map[string]bool{}, // what is found without its label
-	}
+	j := w.newJudge(append(append([]*order{}, before...), again...))
+	j.reviewed = map[string]bool{} // what is found without its label
 	j.readAttempts()
 	j.readOrphaned()
 	maps.Copy(j.keyOf, first.keyOf)
