@@ -150,6 +150,18 @@ func (s *stage) gaveUp(what string, i int, err error) {
 	s.Fatalf("%s, step %d: %v\n%s", what, i+1, err, text)
 }
 
+// text waits for an element and returns its text. It is read in one expression: an element
+// that is looked up first may be gone when the page has been drawn anew.
+func (s *stage) text(selector string) string {
+	s.Helper()
+	s.do("text of "+selector, until(`document.querySelector(`+quote(selector)+`)`))
+	text, err := chromedp.Run(s.tab, chromedp.Evaluate[string](`document.querySelector(`+quote(selector)+`).innerText.trim()`))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return text
+}
+
 // until waits for an expression to hold, over any number of navigations.
 func until(expression string) step {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -243,10 +255,7 @@ func (s *stage) key() {
 		chromedp.KeyEvent("g"), chromedp.KeyEvent("k"), chromedp.WaitVisible(`#f-name`), chromedp.SendKeys(`#f-name`, "Web shop"),
 		chromedp.Submit(`#f-name`), sees("Your new key"),
 	)
-	secret, err := chromedp.Run(s.tab, chromedp.Text(`.secret pre`))
-	if err != nil {
-		s.Fatal(err)
-	}
+	secret := s.text(`.secret pre`)
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.base+"/v1/shipments", nil)
 	if err != nil {
 		s.Fatal(err)

@@ -49,13 +49,6 @@ func codeAt(secret string, at time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[from:])&0x7fffffff%1_000_000)
 }
 
-func (s *stage) text(selector string) string {
-	s.Helper()
-	got, err := chromedp.Run(s.tab, chromedp.Text(selector))
-	s.must(err)
-	return strings.TrimSpace(got)
-}
-
 // goTo opens a page.
 func (s *stage) goTo(path string) step {
 	return chromedp.Steps(chromedp.Navigate(s.base+path), until(`document.readyState === "complete"`))

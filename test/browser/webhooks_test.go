@@ -22,11 +22,7 @@ import (
 func (s *stage) newKey(name string) string {
 	s.Helper()
 	s.do("a key", chromedp.Navigate(s.base+"/app/test/keys"), chromedp.WaitVisible(`#f-name`), chromedp.SendKeys(`#f-name`, name), chromedp.Submit(`#f-name`), sees("Your new key"))
-	key, err := chromedp.Run(s.tab, chromedp.Text(`.secret pre`))
-	if err != nil {
-		s.Fatal(err)
-	}
-	return strings.TrimSpace(key)
+	return s.text(`.secret pre`)
 }
 
 // call sends JSON to the API, as a program does.
