@@ -510,3 +510,30 @@ func TestServicesOfBothKindsAreDividedWhereTheyAreNamed(t *testing.T) {
 		t.Fatalf("%+v %v", alone.Manifest, err)
 	}
 }
+
+// TestWhatWasVoidedIsNotCollected: labels may be voided between the manifest and the driver.
+func TestWhatWasVoidedIsNotCollected(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	voided := b.buy("usps")
+	kept := b.buy("usps")
+	closed, err := b.CloseManifest(t.Context(), b.manifest("usps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := b.Store.Move(t.Context(), voided, ship.StateVoiding); err != nil {
+		t.Fatal(err)
+	}
+	groups, err := b.Collectable(t.Context(), b.tenant, closed.ID)
+	if err != nil || len(groups) != 1 || !slices.Equal(groups[0].Shipments, []ship.ShipmentID{kept.ID}) {
+		t.Errorf("of two labels, one of them voided, %+v are collected, %v", groups, err)
+	}
+
+	if err := b.Store.Move(t.Context(), kept, ship.StateVoiding); err != nil {
+		t.Fatal(err)
+	}
+	if groups, err := b.Collectable(t.Context(), b.tenant, closed.ID); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("of two voided labels, %+v are collected, %v", groups, err)
+	}
+}

@@ -85,7 +85,7 @@ func (s *Service) located(ctx context.Context, t ship.Tenant, groups []Group) ([
 }
 
 // Collectable returns the labels of a manifest or hand-over sheet as a driver collects
-// them, by place.
+// them, by place. Those that were voided since are left out.
 func (s *Service) Collectable(ctx context.Context, t ship.Tenant, id ship.ManifestID) ([]Group, error) {
 	manifest, err := s.Manifest(ctx, t, id)
 	if err != nil {
@@ -98,6 +98,11 @@ func (s *Service) Collectable(ctx context.Context, t ship.Tenant, id ship.Manife
 	list, err := s.Store.ShipmentsByID(ctx, t, Shipments(manifest))
 	if err != nil {
 		return nil, err
+	}
+
+	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool { return shipment.State != ship.StatePurchased })
+	if len(list) == 0 {
+		return nil, ship.Errorf(ship.Conflict, "its labels were voided since, so there is nothing to collect; no pickup was booked")
 	}
 	return s.located(ctx, t, groupByPlace(list, c))
 }

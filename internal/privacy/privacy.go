@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -156,6 +157,8 @@ func (s *Service) tools() store.ErasureTools {
 		Seal:        s.seal,
 		RedactCells: s.RedactCells,
 		Settle:      s.Settle,
+
+		RedactMissing: func(missing store.MissingPurchase) (ship.Order, []byte, error) { return restore.Redact(s.Box, missing) },
 	}
 }
 

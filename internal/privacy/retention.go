@@ -195,8 +195,8 @@ func (s *Service) expire(ctx context.Context, t ship.Tenant, chosen store.Accoun
 	return s.eraseShipments(ctx, t, daysAgo(chosen.Personal), deadline)
 }
 
-// eraseShipments erases the personal data of the tenant's shipments and trackers from
-// before the time, until the deadline.
+// eraseShipments erases the personal data of the tenant's shipments, missing purchases and
+// trackers from before the time, until the deadline.
 func (s *Service) eraseShipments(ctx context.Context, t ship.Tenant, before, deadline time.Time) error {
 	for more := true; more && s.now().Before(deadline); {
 		open, again, err := s.Store.EraseOlder(ctx, t, before)
@@ -214,6 +214,9 @@ func (s *Service) eraseShipments(ctx context.Context, t ship.Tenant, before, dea
 		}
 	}
 
+	if err := s.Store.EraseOlderMissing(ctx, t, before, s.tools()); err != nil {
+		return err
+	}
 	for s.now().Before(deadline) {
 		more, err := s.Store.EraseOlderTrackers(ctx, t, before)
 		if err != nil || !more {

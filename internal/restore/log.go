@@ -8,6 +8,7 @@
 package restore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -77,6 +78,21 @@ func (e Entry) WithoutPersonalData() Entry {
 	e.Purchase = e.Purchase.WithoutPersonalData()
 	e.Sale = nil
 	e.Erased = true
+	return e
+}
+
+// withRequest is the sale with what the entry of its request knows beyond it.
+func (e Entry) withRequest(request Entry) Entry {
+	if request.Erased {
+		e = e.WithoutPersonalData()
+	}
+	e.Order = request.Order
+	e.Reference = cmp.Or(e.Reference, request.Reference)
+	e.Fingerprint = request.Fingerprint
+	e.OfferFingerprint = request.OfferFingerprint
+	e.Version = request.Version
+	e.DuplicateOf = request.DuplicateOf
+	e.Purchase.Key = cmp.Or(e.Purchase.Key, request.Purchase.Key)
 	return e
 }
 

@@ -351,7 +351,7 @@ func (c *comparison) missingPurchase(entry Entry) (store.MissingPurchase, error)
 		Service:     entry.Purchase.Service,
 		Connection:  entry.Purchase.Connection,
 		RequestedAt: entry.At,
-		Entry:       c.sealEntry(entry.Shipment, data),
+		Entry:       sealEntry(c.Box, entry.Shipment, data),
 	}
 	if entry.Kind == Sold {
 		missing.Number = entry.Purchase.TrackingNumber
@@ -360,9 +360,22 @@ func (c *comparison) missingPurchase(entry Entry) (store.MissingPurchase, error)
 	return missing, nil
 }
 
-// AddSale records a sale that the local spool has and whose purchase the database lost.
+// AddSale records a sale that the local spool has and whose purchase the database lost. The
+// spool has no request: that of an entry which is recorded already is kept.
 func (w *Watch) AddSale(ctx context.Context, entry Entry) error {
 	entry.Kind = Sold
+	recorded, err := w.Store.MissingPage(ctx, store.MissingChoice{Tenant: entry.Tenant, Shipments: []ship.ShipmentID{entry.Shipment}}, 1, 0)
+	if err != nil {
+		return err
+	}
+	if len(recorded) == 1 && recorded[0].Entry != nil {
+		request, err := w.Open(recorded[0])
+		if err != nil {
+			return err
+		}
+		entry = entry.withRequest(request)
+	}
+
 	missing, err := (&comparison{Watch: w}).missingPurchase(entry)
 	if err != nil {
 		return err
@@ -372,8 +385,8 @@ func (w *Watch) AddSale(ctx context.Context, entry Entry) error {
 }
 
 // sealEntry seals an entry for the database.
-func (w *Watch) sealEntry(id ship.ShipmentID, data []byte) []byte {
-	return w.Box.Seal(data, binding(id)...)
+func sealEntry(box *seal.Box, id ship.ShipmentID, data []byte) []byte {
+	return box.Seal(data, binding(id)...)
 }
 
 func binding(id ship.ShipmentID) []string { return []string{"missing_purchase", string(id)} }
@@ -393,10 +406,26 @@ func ResealEntries(ctx context.Context, st *store.Store, box *seal.Box, report f
 }
 
 // Open returns what is known of a missing purchase.
-func (w *Watch) Open(missing store.MissingPurchase) (Entry, error) {
-	data, err := w.Box.Open(missing.Entry, binding(missing.Shipment)...)
+func (w *Watch) Open(missing store.MissingPurchase) (Entry, error) { return openEntry(w.Box, missing) }
+
+func openEntry(box *seal.Box, missing store.MissingPurchase) (Entry, error) {
+	data, err := box.Open(missing.Entry, binding(missing.Shipment)...)
 	if err != nil {
 		return Entry{}, fmt.Errorf("missing purchase %s: %w", missing.Shipment, err)
 	}
 	return decodeEntry(data)
+}
+
+// Redact returns the order of a missing purchase, and its sealed entry as an erasure leaves
+// it; no entry, if it was erased before.
+func Redact(box *seal.Box, missing store.MissingPurchase) (ship.Order, []byte, error) {
+	entry, err := openEntry(box, missing)
+	if err != nil || entry.Erased {
+		return entry.Order, nil, err
+	}
+	data, err := json.Marshal(entry.WithoutPersonalData())
+	if err != nil {
+		return ship.Order{}, nil, fmt.Errorf("encode missing purchase %s: %w", missing.Shipment, err)
+	}
+	return entry.Order, sealEntry(box, missing.Shipment, data), nil
 }

@@ -64,8 +64,11 @@ func (s *Service) carryOut(ctx context.Context, missing store.MissingPurchase) (
 // saleOf is what the carrier sold: as the log has it, or else as its look-up shows it; nil
 // if it is certain that it sold nothing.
 func (s *Service) saleOf(ctx context.Context, entry restore.Entry) (*sold, error) {
-	if entry.Sale != nil {
+	switch {
+	case entry.Sale != nil:
 		return &sold{Sale: *entry.Sale, Purchase: entry.Purchase}, nil
+	case entry.Erased && entry.Purchase.TrackingNumber != "":
+		return &sold{Purchase: entry.Purchase}, nil // its label went with the people
 	}
 
 	r := s.runOf(ctx, entry)
@@ -123,7 +126,10 @@ func (s *Service) runOf(ctx context.Context, entry restore.Entry) *run {
 // adopt records a lost purchase again: the shipment, its label, its charge, its key and its
 // events.
 func (s *Service) adopt(ctx context.Context, missing store.MissingPurchase, entry restore.Entry, found sold) (bool, error) {
-	if len(entry.Order.Parcels) == 0 {
+	switch {
+	case entry.Erased:
+		return false, s.deferDecision(ctx, missing, "the personal data of its recipient were erased; hold or void it")
+	case len(entry.Order.Parcels) == 0:
 		return false, s.deferDecision(ctx, missing, "the log does not have its request; hold or void it")
 	}
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/privacy"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/restore"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -751,4 +753,115 @@ func TestWhatWasRefusedOrVoidedIsNotMissing(t *testing.T) {
 		t.Errorf("missing are %+v", list)
 	}
 	b.buy(t, b.order(2))
+}
+
+// TestAnErasureReachesWhatARestoreLost: an erasure waits for a missing purchase that nobody
+// has decided about, and takes the person out of one that is held.
+func TestAnErasureReachesWhatARestoreLost(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	in := b.order(1)
+	in.Order.Destination.Email = "grace@example.com"
+	held := b.buy(t, in)
+	other := b.buy(t, b.order(2))
+	b.putBack(t)
+	b.notice(t)
+	b.decideMissing(t, other, store.PurchaseHeld)
+
+	people := privacy.New(privacy.Config{
+		Store:       b.store,
+		Box:         b.restores.Box,
+		Log:         slog.New(slog.DiscardHandler),
+		RedactCells: func(_ json.RawMessage, cells []string) []string { return cells },
+	})
+	erasure, err := people.RequestErasure(t.Context(), b.tenant, ship.Person{Email: "grace@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eraseNow := func() store.Erasure {
+		if _, err := people.WorkErasure(t.Context(), b.tenant, erasure.ID); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.store.Erasure(t.Context(), b.tenant, erasure.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+
+	if got := eraseNow(); got.State != store.ErasureWaiting || got.Counts[store.CountOpen] != 1 {
+		t.Fatalf("before the decision the erasure is %s %v", got.State, got.Counts)
+	}
+	b.decideMissing(t, held, store.PurchaseHeld)
+	if got := eraseNow(); got.State != store.ErasureDone || got.Counts["missing_purchases"] != 1 {
+		t.Fatalf("after the decision the erasure is %s %v", got.State, got.Counts)
+	}
+
+	// The other purchase keeps its people.
+	views, _, err := b.MissingPurchases(t.Context(), chosen(b.tenant, held.ID, other.ID), 10, 0)
+	if err != nil || len(views) != 2 {
+		t.Fatalf("%d are missing, %v", len(views), err)
+	}
+	for _, view := range views {
+		entry, err := b.restores.Open(view.MissingPurchase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isErased := view.Shipment == held.ID
+		hasPeople := strings.Contains(asText(t, entry), "grace@example.com") || entry.Sale != nil || entry.Order.Destination.Name != ""
+		if entry.Erased != isErased || hasPeople == isErased {
+			t.Errorf("the entry of %s is erased %t and has people %t", view.Shipment, entry.Erased, hasPeople)
+		}
+	}
+
+	// It can be voided, and not recorded.
+	b.decideMissing(t, held, store.PurchaseAdopting)
+	if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 0 {
+		t.Errorf("%d erased purchases were adopted, %v", ended, err)
+	}
+	b.decideMissing(t, held, store.PurchaseVoiding)
+	if ended, err := b.CarryOutDecisions(t.Context()); err != nil || ended != 1 {
+		t.Errorf("%d erased purchases were voided, %v", ended, err)
+	}
+	if _, err := b.VoidOrphanedLabel(t.Context(), b.tenant, "ups", held.Purchase.TrackingNumber); err != nil {
+		t.Error(err)
+	}
+	if alive := b.alive(); slices.Contains(alive, held.Purchase.TrackingNumber) {
+		t.Errorf("alive are %v", alive)
+	}
+}
+
+// TestASaleThatIsAddedKeepsItsRequest: the spool has what was sold, and the log had what was
+// asked for.
+func TestASaleThatIsAddedKeepsItsRequest(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.backUp(t)
+	lost := b.buy(t, b.order(1))
+	b.putBack(t)
+	b.notice(t)
+	if _, err := storetest.Conn(t, b.url).Exec(t.Context(), "UPDATE missing_purchases SET tracking_number = NULL"); err != nil {
+		t.Fatal(err)
+	}
+
+	err := b.restores.AddSale(t.Context(), restore.Entry{
+		At:       lost.Purchase.BoughtAt,
+		Tenant:   b.tenant,
+		Shipment: lost.ID,
+		Attempt:  1,
+		Purchase: lost.Purchase,
+		Sale:     &ship.Sale{TrackingNumber: lost.Purchase.TrackingNumber},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.store.MissingPage(t.Context(), chosen(b.tenant, lost.ID), 1, 0)
+	if err != nil || len(list) != 1 || list[0].Number != lost.Purchase.TrackingNumber {
+		t.Fatalf("missing are %+v, %v", list, err)
+	}
+	entry, err := b.restores.Open(list[0])
+	if err != nil || entry.Sale == nil || len(entry.Order.Parcels) != 1 || len(entry.Fingerprint) == 0 {
+		t.Errorf("the entry has the order %+v, fingerprint %x, %v", entry.Order, entry.Fingerprint, err)
+	}
 }

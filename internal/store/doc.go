@@ -39,6 +39,6 @@
 //     webhook_attempts.go, webhook_recovery.go.
 //   - Records of traffic: request_log.go, carrier_exchanges.go, carrier_calls.go.
 //   - Personal data: erasures.go, erasure_shipments.go, erasure_trackers.go,
-//     erasure_texts.go, exports.go, retention.go (of accounts), shipment_retention.go (of the
+//     erasure_texts.go, erasure_missing.go, exports.go, retention.go (of accounts), shipment_retention.go (of the
 //     installation), personal_data.go.
 package store

@@ -166,6 +166,10 @@ type ErasureTools struct {
 	Seal        func(Erasure, ErasureSubject) ([]byte, error)
 	RedactCells func(mapping json.RawMessage, cells []string) []string // of a line of a batch
 
+	// RedactMissing returns the order of a missing purchase and its entry without people;
+	// no entry, if they were taken out before.
+	RedactMissing func(MissingPurchase) (ship.Order, []byte, error)
+
 	// Settle is how long after the shipments were erased their traces are: until
 	// then a request that began before may still write one.
 	Settle time.Duration
@@ -202,6 +206,7 @@ type erasureStep struct {
 // nothing new is written about them that has personal data.
 var erasureSteps = []erasureStep{
 	{"shipments", eraseShipments},
+	{"missing_purchases", eraseMissing},
 	{"trackers", eraseTrackers},
 	{"settle", awaitWriters},
 	{"batch_rows", eraseBatchRows},

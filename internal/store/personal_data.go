@@ -62,7 +62,7 @@ var PersonalData = []PersonalColumns{
 	{"purchase_attempts", []string{"reference", "carrier", "service", "outcome", "error_code"}, DataIdentifier, "references of our own and codes"},
 	{"orphaned_labels", []string{"purchase", "message"}, DataErased, "without the texts of carriers"},
 	{"orphaned_labels", []string{"carrier", "tracking_number", "found_by", "state"}, DataIdentifier, ""},
-	{"missing_purchases", []string{"encrypted_entry"}, DataEncrypted, "the request and the label of a purchase that a restore lost, until it is adopted or voided; of one that is held, for 400 days"},
+	{"missing_purchases", []string{"encrypted_entry"}, DataEncrypted, "the request and the label of a purchase that a restore lost, until it is adopted or voided; of one that is held, for 400 days, without people after an erasure"},
 	{"missing_purchases", []string{"key", "carrier", "service", "tracking_number", "currency", "state", "message"}, DataIdentifier, "keys of clients, numbers and states; the row is deleted 400 days after the decision"},
 	{"missing_purchases", []string{"decided_by"}, DataMember, ""},
 	{"charges", []string{"tracking_number", "kind", "carrier", "currency"}, DataIdentifier, "amounts and numbers"},
