@@ -60,7 +60,17 @@ func (j *judge) compareCharges() {
 // notified is what the log of events tells of a shipment.
 type notified struct {
 	kinds     []string
+	reason    string // of the last one
 	sequences []int
+}
+
+// add adds an event. What a review ended with takes its place: a purchase that needed a
+// person may be found after all, or have failed.
+func (t *notified) add(kind, reason string) {
+	if t.reason == "purchase_unconfirmed" && reason != t.reason {
+		t.kinds = t.kinds[:len(t.kinds)-1]
+	}
+	t.kinds, t.reason = append(t.kinds, kind), reason
 }
 
 // of are the places of a kind.
@@ -104,7 +114,7 @@ func (j *judge) compareEvents() (wrong []deviation) {
 			Data []struct {
 				Type     string
 				Sequence int
-				Data     struct{ Shipment struct{ ID string } }
+				Data     struct{ Shipment struct{ ID, Reason string } }
 			}
 			NextCursor string
 		}
@@ -120,7 +130,8 @@ func (j *judge) compareEvents() (wrong []deviation) {
 				t = &notified{}
 				log[e.Data.Shipment.ID] = t
 			}
-			t.kinds, t.sequences = append(t.kinds, e.Type), append(t.sequences, e.Sequence)
+			t.add(e.Type, e.Data.Shipment.Reason)
+			t.sequences = append(t.sequences, e.Sequence)
 		}
 		query = "?limit=100&after=" + page.NextCursor
 	}
