@@ -60,7 +60,7 @@ var reserved = map[string][]string{
 
 // pure packages import the standard library and what is listed, by prefix.
 var pure = map[string][]string{
-	"ship": {"github.com/bojanz/address"},
+	"ship": {"github.com/bojanz/address", "golang.org/x/text/currency"},
 	"seal": {},
 }
 

@@ -69,7 +69,7 @@ func (s *Service) save(ctx context.Context, account ship.Account, set Settings, 
 
 	if set.Currency != nil {
 		account.Currency = strings.ToUpper(*set.Currency)
-		if _, ok := ship.ParseMoney("1", account.Currency); !ok {
+		if !ship.IsCurrency(account.Currency) {
 			invalid = append(invalid, ship.FieldError{Pointer: "/currency", Code: "invalid", Detail: "must be an ISO 4217 code, such as USD"})
 		}
 	}

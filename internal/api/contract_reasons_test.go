@@ -147,6 +147,9 @@ func TestContractMessagesSayWhatIsExpected(t *testing.T) {
 	for _, tc := range []struct{ method, path, body, place, words, suggestion string }{
 		{"POST", "/v1/shipments", customs(`"hsCode":"61.09"`), "/customs/items/0/hsCode", "must be 6 to 10 digits, such as 610910", ""},
 		{"POST", "/v1/shipments", to("Ada", `"maxAmount":{"amount":"5","currency":"dollars"}`), "/maxAmount/currency", "such as USD", ""},
+		{"POST", "/v1/shipments", to("Ada", `"maxAmount":{"amount":"5","currency":"eur"}`), "/maxAmount/currency", "such as USD", "EUR"},
+		{"POST", "/v1/shipments", to("Ada", `"maxAmount":{"amount":"5","currency":"XYZ"}`), "/maxAmount/currency", "is not a currency", ""},
+		{"POST", "/v1/shipments", to("Ada", `"maxAmount":{"amount":"5.001","currency":"EUR"}`), "/maxAmount/amount", "more decimal places", ""},
 		{"POST", "/v1/shipments", to("Ada", `"labelFormat":"zlp"`), "/labelFormat", "pdf, zpl, png", "zpl"},
 		{"POST", "/v1/shipments", to("Ada", `"carrier":"ups","service":"grond"`), "/service", "did you mean ground?", "ground"},
 		{"POST", "/v1/rates", quoteTo("Ada", `"services":["grond"]`), "/services/0", "three_day_select", "ground"},
@@ -156,6 +159,7 @@ func TestContractMessagesSayWhatIsExpected(t *testing.T) {
 		{"POST", "/v1/shipments", named(`"TX"`, `"CA"`), "/destination/state", "Texas (TX)", "TX"},
 		{"GET", "/v1/shipments?limit=1000", "", "?limit", "from 1 to 100", ""},
 		{"GET", "/v1/shipments?limit=many", "", "?limit", "whole number, from 1 to 100", ""},
+		{"GET", "/v1/events?types=shipment.created,shipment.delivred", "", "?types", "shipment.created, label.generated", "shipment.delivered"},
 		{"GET", "/v1/shipments?status=delivred", "", "?status", "out_for_delivery, delivered", "delivered"},
 	} {
 		p, _ := c.do(http.StatusUnprocessableEntity, tc.method, tc.path, tc.body)
@@ -173,8 +177,14 @@ func TestContractMessagesSayWhatIsExpected(t *testing.T) {
 		}
 	}
 
+	// One mistake is one error: what an amount means is not known without its currency.
+	p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Ada", `"maxAmount":{"amount":"5","currency":"eur"}`))
+	if list := p["errors"].([]any); len(list) != 1 {
+		t.Errorf("a currency in small letters: %v", list)
+	}
+
 	heavy := strings.Replace(to("Ada", `"carrier":"usps"`), `"weight":4.2`, `"weight":40,"weightUnit":"kg"`, 1)
-	p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", heavy)
+	p, _ = c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", heavy)
 	if detail := p["detail"].(string); !strings.Contains(detail, "at most ") || !strings.Contains(detail, " kg") {
 		t.Errorf("a limit in another unit: %q", detail)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -140,7 +141,18 @@ func (m *moneyInput) money(pointer string, invalid *[]ship.FieldError) ship.Mone
 	}
 
 	out, ok := ship.ParseMoney(m.Amount, m.Currency)
-	if !ok {
+	isCode := len(m.Currency) == 3 && strings.ToUpper(m.Currency) == m.Currency
+	_, isAmount := ship.ParseMoney(m.Amount, "CLF") // which has as many decimal places as any
+	switch {
+	case !isCode, !isAmount:
+		// The schema refuses it.
+	case !ship.IsCurrency(m.Currency):
+		*invalid = append(*invalid, ship.FieldError{
+			Pointer: pointer + "/currency",
+			Code:    "invalid",
+			Detail:  "is not a currency of ISO 4217",
+		})
+	case !ok:
 		*invalid = append(*invalid, ship.FieldError{
 			Pointer: pointer + "/amount",
 			Code:    "invalid",

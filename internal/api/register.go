@@ -216,6 +216,7 @@ func transformError(ctx huma.Context, _ string, v any) (any, error) {
 // parameterError translates huma's error about a parameter, and adds the bounds
 // or the values that are allowed.
 func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) ship.FieldError {
+	name, _, isItem := strings.Cut(name, "[") // huma says which one of a list
 	out := ship.FieldError{Pointer: httpkit.ParameterPrefix + name}
 	out.Code, out.Detail = parameterCode(detail.Message)
 
@@ -224,6 +225,9 @@ func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) s
 		if parameter.Name == name && parameter.Schema != nil {
 			schema = parameter.Schema
 		}
+	}
+	if isItem && schema.Items != nil {
+		schema = schema.Items
 	}
 
 	switch out.Code {

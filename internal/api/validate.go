@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -271,10 +273,20 @@ func (v *validator) checkText(node int, s *shape) {
 	case s.enum != nil && !s.allows(text):
 		v.addSuggestion("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))
 	case s.pattern != nil && !s.pattern.Match(text):
-		v.add("invalid_format", s.patternDetail)
+		v.addSuggestion("invalid_format", s.patternDetail, inOtherCase(text, s.pattern))
 	case s.format == "date" && !isDate(text):
 		v.add("invalid_format", "must be a date, such as 2026-03-31")
 	}
+}
+
+// inOtherCase is a text in upper or lower case, if that has the pattern.
+func inOtherCase(text []byte, pattern *regexp.Regexp) string {
+	for _, changed := range [][]byte{bytes.ToUpper(text), bytes.ToLower(text)} {
+		if pattern.Match(changed) {
+			return string(changed)
+		}
+	}
+	return ""
 }
 
 func isDate(text []byte) bool {

@@ -313,7 +313,7 @@ func (l *line) amount(name string, account ship.Account) ship.Money {
 	}
 	number, currency, _ := strings.Cut(written, " ")
 	money, ok := ship.ParseMoney(number, strings.ToUpper(cmp.Or(strings.TrimSpace(currency), account.Currency)))
-	if !ok {
+	if !ok || !ship.IsCurrency(money.Currency) {
 		l.add(name, "must be an amount such as 12.50 or 12.50 EUR")
 	}
 	return money

@@ -54,6 +54,7 @@ var bad = []struct{ old, new, want string }{
 	{good, "# nothing\n", "the sheet is empty"},
 	{"[sheet]\n", "", "line 1: there is a row before the first section (write [sheet])"},
 	{"currency,USD", "currency,usd", "line 2, currency: is not a three-letter currency code (write USD)"},
+	{"currency,USD", "currency,XYZ", "line 2, currency: is not a three-letter currency code"},
 	{"currency,USD", "currency,€", "line 2, currency: is not a three-letter currency code (write EUR)"},
 	{"currency,USD\n", "", "currency: [sheet] has no currency; add one such as USD"},
 	{"currency,USD", "curency,USD", `line 2: unknown setting "curency" (write currency)`},

@@ -133,13 +133,13 @@ func (r *row) readWord(column string, words ...string) string {
 // readCurrency reads a currency code, and suggests one for a sign or small
 // letters.
 func (r *row) readCurrency(column, cell string) string {
-	if _, ok := ship.ParseMoney("1", cell); ok {
+	if ship.IsCurrency(cell) {
 		return strings.Clone(cell)
 	}
 
 	upper := strings.ToUpper(cell)
 	suggestion := map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "EURO": "EUR"}[upper]
-	if _, ok := ship.ParseMoney("1", upper); ok {
+	if ship.IsCurrency(upper) {
 		suggestion = upper
 	}
 	r.fail(column, "invalid", suggestion, "is not a three-letter currency code")

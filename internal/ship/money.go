@@ -2,8 +2,11 @@ package ship
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/currency"
 )
 
 // Money is an exact amount in the minor unit of its currency (cents for USD).
@@ -95,6 +98,16 @@ func (m Money) Exceeds(limit Money, percent int64) bool {
 	amount := new(big.Int).Mul(big.NewInt(m.Minor), big.NewInt(100))
 	highest := new(big.Int).Mul(big.NewInt(limit.Minor), big.NewInt(100+percent))
 	return amount.Cmp(highest) > 0
+}
+
+// newCurrencies are codes of ISO 4217 that are newer than the table of x/text.
+var newCurrencies = []string{"SLE", "VED", "XCG", "ZWG"}
+
+// IsCurrency reports whether ISO 4217 has, or had, the code. Amounts of clients are checked
+// with it. Those of carriers are not: what was sold must be recorded in whatever currency.
+func IsCurrency(code string) bool {
+	unit, err := currency.ParseISO(code)
+	return err == nil && unit.String() == code || slices.Contains(newCurrencies, code)
 }
 
 func isCurrency(s string) bool {

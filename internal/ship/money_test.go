@@ -99,3 +99,15 @@ func TestExceedsAllowsThePercentage(t *testing.T) {
 		t.Error("nothing in dollars is an amount; the zero Money is none")
 	}
 }
+
+func TestOnlyCurrenciesAreCurrencies(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		"USD": true, "EUR": true, "JPY": true, "CLF": true, "SLE": true, "XCG": true,
+		"XYZ": false, "eur": false, "US": false, "EURO": false, "": false,
+	} {
+		if got := IsCurrency(code); got != want {
+			t.Errorf("IsCurrency(%q) = %t", code, got)
+		}
+	}
+}

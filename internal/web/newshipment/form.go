@@ -198,7 +198,7 @@ func (p *Form) amount(pointer string, given amountForm) ship.Money {
 	}
 
 	value, ok := ship.ParseMoney(strings.ReplaceAll(given.Value, ",", "."), given.Currency)
-	if !ok {
+	if !ok || !ship.IsCurrency(value.Currency) {
 		p.Unread = append(p.Unread, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "must be an amount such as 12.50"})
 	}
 	return value
