@@ -45,10 +45,9 @@ check: ## everything that must pass before a merge, quick steps first
 	@$(STEP) test $(MAKE) test
 	@$(STEP) image scripts/release-check image
 	@$(STEP) api scripts/prove api short
-	@scripts/beside fuzz log chaos webhook-kills
+	@scripts/beside fuzz log chaos webhook-kills tracking
 	@$(STEP) webhooks scripts/prove webhooks short
 	@scripts/beside purchases routing
-	@$(STEP) tracking scripts/prove tracking short
 	@$(STEP) dashboard scripts/prove dashboard short
 	@scripts/beside crash browser
 
