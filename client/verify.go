@@ -20,7 +20,7 @@ import (
 var (
 	ErrWebhookHeaders   = errors.New("waybill: a header of the webhook is missing or malformed")
 	ErrWebhookTimestamp = errors.New("waybill: the webhook was sent more than 5 minutes ago, or in the future")
-	ErrWebhookSignature = errors.New("waybill: no signature of the webhook is made with the secret")
+	ErrWebhookSignature = errors.New("waybill: webhook signature does not match the secret")
 )
 
 // webhookTolerance is how far the clocks of the service and of the receiver may
@@ -84,7 +84,7 @@ func parseWebhookKeys(secret string) (keys webhookKeys, err error) {
 		switch {
 		case err != nil || len(key) == 0 || isPublic && len(key) != ed25519.PublicKeySize:
 			// The text itself stays out of errors: it is a secret.
-			return keys, errors.New("waybill: a secret of the webhook is written neither as whsec_ nor as whpk_ and base64")
+			return keys, errors.New("waybill: invalid webhook secret: want \"whsec_\" or \"whpk_\" followed by base64")
 		case isPublic:
 			keys.public = append(keys.public, key)
 		default:

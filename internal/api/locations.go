@@ -81,7 +81,7 @@ type locationInput struct {
 	Name        string            `json:"name" minLength:"1" maxLength:"100" example:"Reno warehouse" doc:"Name of the location, unique in the account. Routing rules and order files refer to it."`
 	Address     addressInput      `json:"address" doc:"Where parcels are sent from."`
 	Contact     *contactInput     `json:"contact,omitempty" doc:"Whom a driver asks for; by default, the name and phone of the address."`
-	CutoffTimes []cutoffTimeInput `json:"cutoffTimes,omitempty" maxItems:"50" doc:"Until when parcels must be handed over."`
+	CutoffTimes []cutoffTimeInput `json:"cutoffTimes,omitempty" maxItems:"50" doc:"Cut-offs for handing over parcels."`
 	Connections []string          `json:"connections,omitempty" maxItems:"50" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"The carrier accounts that are quoted and used from here; an empty list means all of the account."`
 	Default     bool              `json:"default,omitempty" doc:"Whether parcels leave from here if a request has no origin. The location that was the default is not any more."`
 }
@@ -144,7 +144,7 @@ type location struct {
 	Name        string       `json:"name" example:"Reno warehouse" doc:"Name of the location."`
 	Address     wire.Address `json:"address" doc:"Where parcels are sent from."`
 	Contact     *contact     `json:"contact,omitempty" doc:"Whom a driver asks for, if not the name of the address."`
-	CutoffTimes []cutoffTime `json:"cutoffTimes" doc:"Until when parcels must be handed over."`
+	CutoffTimes []cutoffTime `json:"cutoffTimes" doc:"Cut-offs for handing over parcels."`
 	Connections []string     `json:"connections" doc:"The carrier accounts that are used from here; empty means all of the account."`
 	Default     bool         `json:"default" doc:"Whether parcels leave from here if a request has no origin."`
 	CreatedAt   string       `json:"createdAt" format:"date-time" doc:"When it was created."`

@@ -105,7 +105,7 @@ func (s *server) pickupRoutes() []*route {
 type pickupInput struct {
 	ConnectionID string       `json:"connectionId,omitempty" maxLength:"64" doc:"The carrier connection. Needed if the account has several connections to the carrier."`
 	Carrier      string       `json:"carrier,omitempty" maxLength:"50" example:"ups" doc:"The carrier. Give this or connectionId."`
-	Address      *originInput `json:"address,omitempty" doc:"Where the parcels are, and whom the driver asks for: an address, or a location of the account as locationId. By default, where the shipments are sent from, or the account's default location."`
+	Address      *originInput `json:"address,omitempty" doc:"Where the parcels are, and a contact for the driver: an address, or a location of the account as locationId. By default, where the shipments are sent from, or the account's default location."`
 	ReadyAt      string       `json:"readyAt" format:"date-time" example:"2026-03-02T14:00:00-08:00" doc:"From when the parcels are ready, with the UTC offset of the place: the carrier is sent the local time."`
 	CloseAt      string       `json:"closeAt" format:"date-time" example:"2026-03-02T18:00:00-08:00" doc:"Until when the driver can come, on the same day."`
 	ShipmentIDs  []string     `json:"shipmentIds,omitempty" minItems:"1" maxItems:"1000" doc:"The shipments that are collected. They must be bought with the carrier account."`

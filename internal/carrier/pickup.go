@@ -88,7 +88,7 @@ func (c *Carrier) PickupDivision(parcels []ship.PickupParcels) string {
 func (c *Carrier) BookPickup(ctx context.Context, request PickupRequest) (_ ship.PickupBooking, err error) {
 	booker, ok := abilityOf[PickupBooker](c, "pickups")
 	if !ok {
-		return ship.PickupBooking{}, c.errorf(ship.Unsupported, "%s does not take bookings of pickups", c.spec.Title)
+		return ship.PickupBooking{}, c.errorf(ship.Unsupported, "%s does not offer pickup booking", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpPickup, c.Deadlines.Pickup)

@@ -120,7 +120,7 @@ func archiveDay(flag, text string) (time.Time, error) {
 func (c *cli) archiveVerifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
-		Short: "Check that the files of the archive are as they were written",
+		Short: "Verify the archive files against their checksums",
 		Long:  "Read every file of the archive and compare it with its hash. The exit code is 1 if one differs.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -68,7 +68,7 @@ func (c *cli) directoryOwner() (string, error) {
 }
 
 func (c *cli) cellCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cell", Short: "Add, list and drain the databases that accounts are divided between", Args: requireSubcommand, RunE: showHelp}
+	cmd := &cobra.Command{Use: "cell", Short: "Manage cells: add, list and drain databases", Args: requireSubcommand, RunE: showHelp}
 	cmd.AddCommand(c.cellAddCommand(), c.cellListCommand(), c.cellDrainCommand())
 	return cmd
 }

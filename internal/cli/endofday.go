@@ -39,7 +39,7 @@ func (s *service) pickupBookCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "book --carrier CARRIER --ready TIME --close TIME",
-		Short:   "Have a carrier collect parcels",
+		Short:   "Schedule a carrier pickup",
 		Example: "  waybill pickup book --carrier ups --ready 2027-03-01T12:00-08:00 --close 2027-03-01T17:00-08:00 --parcels 3",
 		Args:    cobra.NoArgs,
 	}

@@ -38,7 +38,7 @@ var exitCodes = []struct {
 	{exitNotSignedIn, "not signed in, or the key may not do this"},
 	{exitRefused, "the carrier refused"},
 	{exitTryLater, "try again later: too many requests, or the service or a carrier is not available"},
-	{exitPending, "not known yet: the carrier has not answered, the answer was lost, or a person must approve. Look at it again, and do not buy anew"},
+	{exitPending, "not known yet: the carrier has not answered, the answer was lost, or a person must approve. Check again later; do not buy again"},
 	{exitInterrupted, "interrupted"},
 }
 

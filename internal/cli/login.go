@@ -244,7 +244,7 @@ func checkKey(ctx context.Context, p profile) error {
 func (s *service) logoutCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
-		Short: "End the key of a profile and forget it",
+		Short: "Revoke a profile's key and delete the profile",
 		Long:  "Forget a profile. A key that \"waybill login\" got is revoked; a key that was given to it is not.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -82,7 +82,7 @@ func (s *service) shipCommand() *cobra.Command {
 		Long: "Buy a label for an order and print the carrier and the tracking number.\n\n" +
 			"The idempotency key is made from the order number and printed before the purchase, so the\n" +
 			"same command can be repeated after a crash or a lost connection: it buys one label.\n" +
-			"Exit code 7 means that the carrier has not answered yet: look at the shipment, do not buy anew.",
+			"Exit code 7 means that the carrier has not answered yet: check the shipment later; do not buy again.",
 		Example: "  waybill ship --order-id 1001 --to 'Jane Doe, 350 5th Avenue, New York NY 10118, US' --weight 2.5lb --label label.pdf\n" +
 			"  waybill ship -f order.json --max-amount 15",
 		Args: cobra.NoArgs,

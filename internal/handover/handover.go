@@ -242,7 +242,7 @@ func (r *run) act(a effect.Act) effect.Report {
 			To:      effect.NeedsReview,
 			Attempt: a.Attempt,
 			Code:    "outcome_unknown",
-			Message: title + " did not answer, and cannot be asked whether it did it; ask " + title + ", and do not repeat it before",
+			Message: title + " did not respond, and its API cannot tell whether it succeeded. Contact " + title + " before you try again.",
 		}))
 	}
 	panic("handover: unknown act " + string(a.Kind))

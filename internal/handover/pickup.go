@@ -22,7 +22,7 @@ type PickupInput struct {
 	// or the account's.
 	Address      ship.Address
 	Location     ship.LocationID // used instead of an address; empty for none
-	Contact      string          // whom the driver asks for; empty for the name of the address
+	Contact      string          // for the driver; empty for the name of the address
 	Window       ship.TimeWindow
 	Shipments    []ship.ShipmentID // that are collected, or
 	Parcels      int               // how many parcels are
@@ -52,7 +52,7 @@ func (s *Service) BookPickup(ctx context.Context, in PickupInput) (BookedPickup,
 		return BookedPickup{}, err
 	}
 	if !slices.Contains(c.Abilities(), "pickups") {
-		return BookedPickup{}, ship.Coded(ship.Conflict, "pickup_not_supported", "%s does not take bookings of pickups; it comes on its regular days, or parcels are dropped off", c.Spec().Title)
+		return BookedPickup{}, ship.Coded(ship.Conflict, "pickup_not_supported", "%s does not offer pickup booking. Use its regular pickup or drop the parcels off.", c.Spec().Title)
 	}
 	order, err := s.pickupOrder(ctx, in, from, c)
 	if err != nil {

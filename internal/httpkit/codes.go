@@ -72,7 +72,7 @@ var Codes = []Code{
 	{"rules_changed", http.StatusConflict, "Rules changed", "Other routing rules were published after the draft was saved. Read them with `GET /v1/routing` and save the draft again."},
 	{"rate_sheet_overlap", http.StatusConflict, "Rate sheets overlap", "Another rate sheet prices the same carrier account. Remove it, or import under its name."},
 	{"pickup_exists", http.StatusConflict, "Pickup exists", "The carrier has a pickup at this address on this day that was not booked here. Use it, or cancel it with the carrier."},
-	{"pickup_not_supported", http.StatusConflict, "Pickup not supported", "The carrier does not take bookings of pickups over its API. Book the pickup with the carrier."},
+	{"pickup_not_supported", http.StatusConflict, "Pickup not supported", "The carrier does not offer pickup booking over its API. Book the pickup with the carrier."},
 	{"pickup_not_confirmed", http.StatusConflict, "Pickup not confirmed", "The carrier has not confirmed the pickup yet. Wait for the number of seconds in `Retry-After` and try again."},
 	{"cancel_not_supported", http.StatusConflict, "Cancellation not supported", "The carrier does not cancel pickups over its API, or the number of the pickup is not known. Call the carrier."},
 	{"not_in_review", http.StatusConflict, "Not in review", "Only a pickup or manifest whose `status` is `needs_review` can be resolved. Read it again: the carrier may have answered, or somebody else has resolved it."},

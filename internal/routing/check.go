@@ -184,7 +184,7 @@ func (c *checker) tolerances(given Action, out *action, pointer string) {
 	out.percent = c.percent(given.TolerancePercent, pointer+"/tolerancePercent")
 	out.amount = c.amount(given.ToleranceAmount, pointer+"/toleranceAmount")
 	if given.TolerancePercent == nil && given.ToleranceAmount == "" {
-		c.add(pointer, "required", "prefer needs tolerancePercent or toleranceAmount: how much more a preferred offer may cost", "tolerancePercent")
+		c.add(pointer, "required", "say how much more a preferred offer may cost: tolerancePercent or toleranceAmount", "tolerancePercent")
 	}
 }
 

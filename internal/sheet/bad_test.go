@@ -190,7 +190,7 @@ func TestASheetThatIsTooLargeIsRefused(t *testing.T) {
 		{[]byte(good + strings.Repeat(",", sheet.MaxBytes-len(good))), "more than 100000 bytes"},
 		{[]byte(good + `"` + strings.Repeat("\n\",\"", 500_000)), "more than 100000 bytes"},
 		{[]byte(good + `"` + strings.Repeat("x", 1_000_000)), "more than 100000 bytes"},
-		{[]byte(good + "# \x00\n"), "contains a NUL character"},
+		{[]byte(good + "# \x00\n"), "is not a text file"},
 	} {
 		if _, err := sheet.Parse(c.text); err == nil || !strings.Contains(fmt.Sprint(sheet.Problems(sheet.ProblemsOf(err)), err), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)

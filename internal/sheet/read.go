@@ -90,7 +90,7 @@ func decodeText(data []byte) ([]byte, *Problem) {
 		return nil, &Problem{
 			Line:   1 + bytes.Count(data[:at], []byte("\n")),
 			Code:   "encoding",
-			Detail: "the text contains a NUL character: save it as CSV UTF-8",
+			Detail: "is not a text file: save it as CSV UTF-8",
 		}
 	}
 

@@ -321,7 +321,7 @@ func (r *run) read(purchase.Act) purchase.Report {
 	return out
 }
 
-// answer is what the client hears of a run.
+// answer returns the response for a verdict.
 func (r *run) answer(v purchase.Verdict) (Bought, error) {
 	bought, err := r.answerTo(v)
 	return bought, r.unsettled(err)

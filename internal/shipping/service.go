@@ -106,17 +106,16 @@ type Config struct {
 	OldSigningKeys [][]byte // what they signed is still valid
 	BaseURL        string
 	Waits          Waits
-	EventsRecorded func() // called after events are recorded; nil tells nobody
+	EventsRecorded func() // if not nil, called after events are recorded
 	Log            *slog.Logger
 	Spool          *seal.Spool    // holds what was bought until it is recorded; nil for simulated carriers alone
 	RecoveryLog    *restore.Log   // tells what carriers were asked for and sold, whatever happens to the database; nil likewise
 	Restores       *restore.Watch // with the same log; nil notices no restore
 	SpoolRequired  bool           // refuses live purchases while either cannot be written to
 
-	// Decided is told what chose for a purchase: the strategy; nil tells
-	// nobody.
+	// Decided, if not nil, is called with the strategy that chose for a purchase.
 	Decided func(strategy string)
-	// Observe is told of every step of a purchase; nil tells nobody.
+	// Observe, if not nil, is called after every step of a purchase.
 	Observe func(purchase.Act, purchase.Result)
 	// Controlled, if not nil, is called after a look-up was checked with a purchase
 	// that is known to exist.

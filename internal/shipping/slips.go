@@ -52,7 +52,10 @@ func (s *Service) packingSlip(shipment ship.Shipment) label.PackingSlip {
 	}
 	service := ""
 	if shipment.Purchase.Carrier != "" {
-		service = strings.TrimSpace(s.accounts.Title(shipment.Purchase.Carrier) + " " + shipment.Purchase.ServiceName)
+		service = shipment.Purchase.ServiceName
+		if title := s.accounts.Title(shipment.Purchase.Carrier); !strings.HasPrefix(service, title) {
+			service = strings.TrimSpace(title + " " + service)
+		}
 	}
 
 	slip := label.PackingSlip{

@@ -91,7 +91,7 @@ func TestAWrongRuleIsToldWhereItIsWrong(t *testing.T) {
 		{[]string{"kind", "use"}, "Needs at least one target"},
 		{[]string{"kind", "use", "t.0.value", "upss//"}, "did you mean ups?"},
 		{[]string{"kind", "split", "t.0.value", "ups//", "t.0.percent", "60"}, "The percentages add up to 60"},
-		{[]string{"kind", "prefer", "t.0.value", "ups//"}, "prefer needs tolerancePercent"},
+		{[]string{"kind", "prefer", "t.0.value", "ups//"}, "how much more a preferred offer may cost"},
 		{[]string{"name", ""}, "A rule needs a name"},
 	} {
 		w := b.saveRule(b.mark(), "R", tc.form...)

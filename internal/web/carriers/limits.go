@@ -58,19 +58,17 @@ func limitOf(v *site.Visit, id ship.ConnectionID) (current limit) {
 // Title says what is limited: "Rates and tracking limited until".
 func (l limit) Title() string { return sentenceStart(listed(l.Limited)) + " limited until" }
 
-// Rest says what works all the same: "labels and tracking work". It is empty if
+// Rest says what works all the same: "; labels and tracking work". It is empty if
 // nothing does.
 func (l limit) Rest() string {
-	switch len(l.Works) {
-	case 0:
+	if len(l.Works) == 0 {
 		return ""
-	case 1:
-		if strings.HasSuffix(l.Works[0], "s") {
-			return l.Works[0] + " work"
-		}
-		return l.Works[0] + " works"
 	}
-	return listed(l.Works) + " work"
+	verb := " work"
+	if len(l.Works) == 1 && !strings.HasSuffix(l.Works[0], "s") {
+		verb = " works"
+	}
+	return "; " + listed(l.Works) + verb
 }
 
 // listed joins words: "rates, labels and tracking".

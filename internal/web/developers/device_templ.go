@@ -169,7 +169,7 @@ func deviceCodeForm(f site.Frame, p deviceView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "code", Label: "Code", Value: p.Code, Required: true, Focus: true, Placeholder: "WDJB-MJHT", Help: "As your terminal shows it. A code works for 10 minutes."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parts.Field(parts.Input{Name: "code", Label: "Code", Value: p.Code, Required: true, Focus: true, Placeholder: "WDJB-MJHT", Help: "The code shown in your terminal. It expires after 10 minutes."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -606,7 +606,7 @@ func cutoffCard(p form) templ.Component {
 			templ_7745c5c3_Var20 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<section class=\"card\"><header><h2>Cut-off times</h2></header><div class=\"body stack\"><p class=\"muted\">Until when parcels must be handed over, in the time of the place. End of day shows it.</p><div class=\"fields\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<section class=\"card\"><header><h2>Cut-off times</h2></header><div class=\"body stack\"><p class=\"muted\">Cut-off for handing over parcels, in the location's local time. Shown on End of day.</p><div class=\"fields\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -80,11 +80,11 @@ func moreOptions(f site.Frame, p Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = optionCheck(p, "option.hold", "Hold for collection at a location of the carrier", options.HoldAtLocation).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = optionCheck(p, "option.hold", "Hold at a carrier location", options.HoldAtLocation).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = optionCheck(p, "option.returnService", "Return at once if it cannot be delivered", options.ReturnServiceRequested).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = optionCheck(p, "option.returnService", "Return to sender if undeliverable", options.ReturnServiceRequested).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -17,7 +17,7 @@ type Tried struct {
 // droppedWords are the reasons for which an offer could not be chosen.
 var droppedWords = map[string]string{
 	"late":           "Too late",
-	"over_limit":     "Over the limit",
+	"over_limit":     "Above your price limit",
 	"other_currency": "In another currency",
 	"forbidden":      "Forbidden",
 	"not_in_rule":    "Not listed in the rule",

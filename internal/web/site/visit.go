@@ -177,7 +177,7 @@ func ProblemsOf(err error) (found Problems, ok bool) {
 	for _, field := range coded.Fields {
 		text := field.Detail
 		if field.Suggestion != "" {
-			text += "; did you mean " + field.Suggestion + "?"
+			text = strings.TrimSuffix(text, ".") + "; did you mean " + field.Suggestion + "?"
 		}
 		found.Fields[field.Pointer] = parts.Sentence(text)
 	}

@@ -69,7 +69,7 @@ export async function verifyWebhook(
       if (key.version === version && (await isSigned(key, signature, message))) return parseEvent(bytes)
     }
   }
-  throw new WebhookVerificationError('signature', 'No signature of the webhook is made with the secret.')
+  throw new WebhookVerificationError('signature', 'Webhook signature does not match the secret.')
 }
 
 interface Key {

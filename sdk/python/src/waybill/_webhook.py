@@ -70,7 +70,7 @@ def verify_webhook(
     content = body.encode() if isinstance(body, str) else bytes(body)
     message = f"{message_id}.{timestamp}.".encode() + content
     if not any(_is_signed(keys, message, text) for text in signatures.split()):
-        raise WebhookVerificationError("signature", "no signature of the webhook is made with the secret")
+        raise WebhookVerificationError("signature", "webhook signature does not match the secret")
     try:
         return Event(json.loads(content))
     except ValueError as error:

@@ -369,7 +369,7 @@ class LocationInput(TypedDict):
     contact: NotRequired[ContactInput]
     """Whom a driver asks for; by default, the name and phone of the address."""
     cutoffTimes: NotRequired[Sequence[CutoffTimeInput]]
-    """Until when parcels must be handed over."""
+    """Cut-offs for handing over parcels."""
     connections: NotRequired[Sequence[str]]
     """The carrier accounts that are quoted and used from here; an empty list means all of the account."""
     default: NotRequired[bool]
@@ -493,7 +493,7 @@ class PickupInput(TypedDict):
     carrier: NotRequired[str]
     """The carrier. Give this or connectionId."""
     address: NotRequired[OriginInput]
-    """Where the parcels are, and whom the driver asks for: an address, or a location of the account as
+    """Where the parcels are, and a contact for the driver: an address, or a location of the account as
     locationId. By default, where the shipments are sent from, or the account's default location.
     """
     readyAt: Union[str, datetime]

@@ -1006,7 +1006,7 @@ class Location(Model):
     contact: Contact | None
     """Whom a driver asks for, if not the name of the address."""
     cutoff_times: list[CutoffTime]
-    """Until when parcels must be handed over."""
+    """Cut-offs for handing over parcels."""
     connections: list[str]
     """The carrier accounts that are used from here; empty means all of the account."""
     default: bool

@@ -1078,7 +1078,7 @@ export interface Location {
   address: Address
   /** Whom a driver asks for, if not the name of the address. */
   contact?: Contact
-  /** Until when parcels must be handed over. */
+  /** Cut-offs for handing over parcels. */
   cutoffTimes: CutoffTime[]
   /** The carrier accounts that are used from here; empty means all of the account. */
   connections: string[]
@@ -1113,7 +1113,7 @@ export interface LocationInput {
   address: AddressInput
   /** Whom a driver asks for; by default, the name and phone of the address. */
   contact?: ContactInput | undefined
-  /** Until when parcels must be handed over. */
+  /** Cut-offs for handing over parcels. */
   cutoffTimes?: CutoffTimeInput[] | undefined
   /** The carrier accounts that are quoted and used from here; an empty list means all of the account. */
   connections?: string[] | undefined
@@ -1471,7 +1471,7 @@ export interface PickupInput {
   /** The carrier. Give this or connectionId. */
   carrier?: string | undefined
   /**
-   * Where the parcels are, and whom the driver asks for: an address, or a location of the account as
+   * Where the parcels are, and a contact for the driver: an address, or a location of the account as
    * locationId. By default, where the shipments are sent from, or the account's default location.
    */
   address?: OriginInput | undefined
