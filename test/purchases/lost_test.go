@@ -33,7 +33,7 @@ type merchant struct {
 type lostPurchase struct {
 	*order
 	merchant *merchant
-	at       time.Time     // when the client was notified
+	at       time.Time     // since when its carrier answers look-ups again
 	took     time.Duration // until it was settled, or left to a person
 	state    string
 }
@@ -203,6 +203,13 @@ func (w *world) loseAnswers(merchants []*merchant, names []string, orders int, s
 	for _, name := range names {
 		w.turn(w.stand(name), emulator.Faults{})
 	}
+
+	// Look-ups failed until now like everything else, for as long as it took to lose all
+	// answers.
+	now := time.Now()
+	for _, one := range lost {
+		one.at = now
+	}
 	return lost
 }
 
@@ -217,7 +224,6 @@ func (w *world) lose(one *lostPurchase, rng *rand.Rand) bool {
 		case status == http.StatusCreated:
 			return false
 		case status == http.StatusAccepted, problem.Code == "outcome_unknown":
-			one.at = time.Now()
 			return true
 		case status >= 500, status == http.StatusConflict, status == http.StatusTooManyRequests:
 		default:
