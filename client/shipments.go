@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -119,6 +120,7 @@ type ShipmentsRequest struct {
 	// recipient's name, company, e-mail address or city.
 	Query         string
 	Status        string
+	LabelStatus   []string // any of them
 	Carrier       string
 	CreatedAfter  time.Time
 	CreatedBefore time.Time
@@ -133,6 +135,7 @@ func (r ShipmentsRequest) query() url.Values {
 	set(query, "trackingNumber", r.TrackingNumber)
 	set(query, "query", r.Query)
 	set(query, "status", r.Status)
+	set(query, "labelStatus", strings.Join(r.LabelStatus, ","))
 	set(query, "carrier", r.Carrier)
 
 	if !r.CreatedAfter.IsZero() {

@@ -124,16 +124,22 @@ func TestContractListsAreFilteredByEachParameter(t *testing.T) {
 	sh, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", strings.Replace(to("Ada", `"carrier":"fedex"`), "ORD-1001", "ORD-2", 1))
 	young := sh["id"].(string)
 	c.do(http.StatusOK, "POST", "/v1/sandbox/shipments/"+young+"/advance", `{"status":"delivered"}`)
+	c.do(http.StatusOK, "POST", "/v1/shipments/"+old+"/void", "")
 	for query, want := range map[string][]string{
-		"":                             {young, old},
-		"orderId=ORD-2":                {young},
-		"orderId=nothing":              {},
-		"status=delivered":             {young},
-		"status=label_generated":       {old},
-		"carrier=fedex":                {young},
-		"createdAfter=" + between:      {young},
-		"createdBefore=" + between:     {old},
-		"orderId=ORD-2&status=created": {},
+		"":                                 {young, old},
+		"orderId=ORD-2":                    {young},
+		"orderId=nothing":                  {},
+		"status=delivered":                 {young},
+		"status=label_generated":           {old},
+		"carrier=fedex":                    {young},
+		"labelStatus=voided":               {old},
+		"labelStatus=ready":                {young},
+		"labelStatus=ready,voided":         {young, old},
+		"labelStatus=pending,failed":       {},
+		"labelStatus=voided&carrier=fedex": {},
+		"createdAfter=" + between:          {young},
+		"createdBefore=" + between:         {old},
+		"orderId=ORD-2&status=created":     {},
 	} {
 		list, w := c.do(http.StatusOK, "GET", "/v1/shipments?"+query, "")
 		var got []string

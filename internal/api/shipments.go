@@ -320,6 +320,7 @@ type listShipmentsRequest struct {
 	TrackingNumber string    `query:"trackingNumber" minLength:"1" maxLength:"100" doc:"Only shipments with this tracking number, of any piece. Spaces and case are ignored."`
 	Query          string    `query:"query" minLength:"1" maxLength:"200" doc:"Only shipments whose order or tracking number contains this (at least three characters; punctuation and case are ignored), or whose recipient has these words in the name, company, e-mail address (whole, or either side of the @) or city."`
 	Status         string    `query:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Only shipments with this status."`
+	LabelStatus    []string  `query:"labelStatus" enum:"pending,ready,failed,needs_review,voiding,refund_pending,voided" maxItems:"7" doc:"Only shipments with one of these label statuses, separated by commas."`
 	Carrier        string    `query:"carrier" minLength:"1" maxLength:"50" doc:"Only shipments of this carrier."`
 	CreatedAfter   time.Time `query:"createdAfter" doc:"Only shipments created at or after this time."`
 	CreatedBefore  time.Time `query:"createdBefore" doc:"Only shipments created before this time."`
@@ -334,6 +335,7 @@ func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (r
 		Number:        in.TrackingNumber,
 		Query:         in.Query,
 		Status:        ship.Status(in.Status),
+		States:        ship.StatesOf(in.LabelStatus),
 		Carrier:       in.Carrier,
 		CreatedAfter:  in.CreatedAfter,
 		CreatedBefore: in.CreatedBefore,

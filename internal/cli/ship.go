@@ -204,9 +204,11 @@ func (s *service) shipmentsCommand() *cobra.Command {
 	flags := listing.Flags()
 	flags.StringVar(&in.Query, "query", "", "part of an order or tracking number, or words of the recipient")
 	flags.StringVar(&in.Status, "status", "", "status, such as in_transit")
+	flags.StringSliceVar(&in.LabelStatus, "label-status", nil, "label status, such as voided; several are separated by commas")
 	flags.StringVar(&in.Carrier, "carrier", "", "carrier, such as ups")
 	flags.StringVar(&in.OrderID, "order-id", "", "order number")
 	_ = listing.RegisterFlagCompletionFunc("status", completeWords("label_generated", "picked_up", "in_transit", "out_for_delivery", "delivered", "exception"))
+	_ = listing.RegisterFlagCompletionFunc("label-status", completeWords("pending", "ready", "failed", "needs_review", "voiding", "refund_pending", "voided"))
 	_ = listing.RegisterFlagCompletionFunc("carrier", s.completeCarriers)
 	list(s, listing, func(r *request, limit int, cursor string) (client.Page[client.Shipment], error) {
 		in.Limit = limit

@@ -48,6 +48,18 @@ func (s State) Bought() bool {
 	return false
 }
 
+// StatesOf returns the states that clients see as one of the label statuses.
+func StatesOf(labelStatuses []string) []State {
+	var states []State
+	for state := range next {
+		if slices.Contains(labelStatuses, state.LabelStatus()) {
+			states = append(states, state)
+		}
+	}
+	slices.Sort(states)
+	return states
+}
+
 // LabelStatus returns the label's status as clients see it.
 func (s State) LabelStatus() string {
 	switch s {

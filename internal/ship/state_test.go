@@ -75,6 +75,20 @@ func TestLabelStatusIsOneOfTheSevenWords(t *testing.T) {
 	}
 }
 
+// TestEachStateIsListedUnderItsLabelStatus: a filter by all words lists all states.
+func TestEachStateIsListedUnderItsLabelStatus(t *testing.T) {
+	t.Parallel()
+	if got := StatesOf([]string{"pending", "voided"}); !slices.Equal(got, []State{StateAwaitingApproval, StatePurchasing, StateUncertain, StateVoided}) {
+		t.Errorf("pending and voided are %v", got)
+	}
+	if got := StatesOf(nil); got != nil {
+		t.Errorf("without a word %v are listed", got)
+	}
+	if got := StatesOf([]string{"pending", "ready", "failed", "needs_review", "voiding", "refund_pending", "voided"}); len(got) != len(states) {
+		t.Errorf("all words list %v, of %v", got, states)
+	}
+}
+
 func TestEveryStatusHasAKindOfTheSix(t *testing.T) {
 	t.Parallel()
 	if len(EventKinds) != 6 || len(Statuses) != 7 {

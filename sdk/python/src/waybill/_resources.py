@@ -47,9 +47,9 @@ class ShipmentsResource:
         """
         return self._core.model(Call("POST", "/v1/shipments", body=body, keyed=True), options, m.Shipment)
 
-    def list(self, *, order_id: str | None = None, reference: str | None = None, tracking_number: str | None = None, query: str | None = None, status: i.ShipmentStatus | None = None, carrier: str | None = None, created_after: Union[str, datetime] | None = None, created_before: Union[str, datetime] | None = None, limit: int | None = None, cursor: str | None = None, **options: Unpack[CallOptions]) -> Pages[m.Shipment]:
+    def list(self, *, order_id: str | None = None, reference: str | None = None, tracking_number: str | None = None, query: str | None = None, status: i.ShipmentStatus | None = None, label_status: Sequence[i.LabelStatus] | None = None, carrier: str | None = None, created_after: Union[str, datetime] | None = None, created_before: Union[str, datetime] | None = None, limit: int | None = None, cursor: str | None = None, **options: Unpack[CallOptions]) -> Pages[m.Shipment]:
         """Lists shipments, newest first. A shipment must match all filters."""
-        return Pages(self._core, Call("GET", "/v1/shipments", query={"orderId": order_id, "reference": reference, "trackingNumber": tracking_number, "query": query, "status": status, "carrier": carrier, "createdAfter": created_after, "createdBefore": created_before, "limit": limit, "cursor": cursor}), options, m.Shipment, "cursor", "data")
+        return Pages(self._core, Call("GET", "/v1/shipments", query={"orderId": order_id, "reference": reference, "trackingNumber": tracking_number, "query": query, "status": status, "labelStatus": label_status, "carrier": carrier, "createdAfter": created_after, "createdBefore": created_before, "limit": limit, "cursor": cursor}), options, m.Shipment, "cursor", "data")
 
     def get(self, id: str, **options: Unpack[CallOptions]) -> m.Shipment:
         """Returns the current state of a shipment."""

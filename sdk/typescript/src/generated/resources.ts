@@ -17,6 +17,8 @@ export interface ListShipmentsParams {
   query?: string | undefined
   /** Only shipments with this status. */
   status?: t.ShipmentStatus | undefined
+  /** Only shipments with one of these label statuses, separated by commas. */
+  labelStatus?: t.LabelStatus[] | undefined
   /** Only shipments of this carrier. */
   carrier?: string | undefined
   /** Only shipments created at or after this time. */
