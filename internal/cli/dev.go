@@ -198,17 +198,6 @@ func (d *dev) openDemo(ctx context.Context, cfg config.Config) (ship.Account, sh
 	return demo, key, d.state.keepAPIKey(demo.ID, key)
 }
 
-// demoOrigin is complete: carriers ask for a phone number of the sender.
-var demoOrigin = ship.Address{
-	Name:     "Demo Warehouse",
-	Address1: "1201 S Figueroa St",
-	City:     "Los Angeles",
-	State:    "CA",
-	Zip:      "90015",
-	Country:  "US",
-	Phone:    "+12135550142",
-}
-
 func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, error) {
 	list, err := accounts.Accounts(ctx)
 	if err != nil {
@@ -220,15 +209,15 @@ func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, 
 			continue
 		}
 		// A demo account of an earlier version has no phone number.
-		if demo.Origin != nil && demo.Origin.Address1 == demoOrigin.Address1 && demo.Origin.Phone == "" {
-			return accounts.Update(ctx, demo.ID, account.Settings{Origin: &demoOrigin})
+		if demo.Origin != nil && demo.Origin.Address1 == ship.DemoOrigin.Address1 && demo.Origin.Phone == "" {
+			return accounts.Update(ctx, demo.ID, account.Settings{Origin: &ship.DemoOrigin})
 		}
 		return demo, nil
 	}
 
 	return accounts.Create(ctx, account.Settings{
 		Name:   new(demoName),
-		Origin: &demoOrigin,
+		Origin: &ship.DemoOrigin,
 	})
 }
 

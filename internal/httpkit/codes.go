@@ -111,7 +111,7 @@ var Codes = []Code{
 	{"pickup_too_late", http.StatusUnprocessableEntity, "Too late for this pickup", "The carrier cannot collect in this window. `nextWindow` is the next possible one, if the carrier says it."},
 	{"nothing_to_manifest", http.StatusUnprocessableEntity, "Nothing to hand over", "No label is left: all are on a manifest, voided, or already with the carrier. `excluded` says why shipments that were named are left out."},
 	{"manifest_covers_day", http.StatusUnprocessableEntity, "Manifest covers the day", "The carrier closes all labels of a day, and the request would leave some out; `missing` lists them. Leave out `shipmentIds` and `address`, or void what is not sent."},
-	{"origin_required", http.StatusUnprocessableEntity, "Origin required", "Send `origin`, or set a default location or a sender address for the account."},
+	{"origin_required", http.StatusUnprocessableEntity, "Origin required", "Send `origin`, or set a default location or a sender address for the account. In live mode the sample address of the demo account is none."},
 	{"unknown_location", http.StatusUnprocessableEntity, "Unknown location", "The account has no location with the `locationId`. `GET /v1/locations` lists them."},
 	{"connection_not_at_location", http.StatusUnprocessableEntity, "Connection not at location", "The location that the parcel leaves from is limited to other carrier accounts. Name one of its `connections`, or change the location."},
 	{"no_carrier", http.StatusUnprocessableEntity, "No carrier", "None of the account's carriers can carry this shipment. Connect a carrier in this mode, or allow more `carriers` in the request."},

@@ -36,6 +36,20 @@ var sampleOrigin = Address{
 	Phone:    "4155550100",
 }
 
+// DemoOrigin is where the demo account of "waybill dev" ships from. It is complete: carriers
+// ask for a phone number of the sender. Nothing is sold to ship from there.
+var DemoOrigin = Address{
+	Name:     "Demo Warehouse",
+	Address1: "1201 S Figueroa St",
+	City:     "Los Angeles",
+	State:    "CA",
+	Zip:      "90015",
+	Country:  "US",
+	Phone:    "+12135550142",
+}
+
+func isDemo(a Address) bool { return a.Name == DemoOrigin.Name && a.Address1 == DemoOrigin.Address1 }
+
 // Normalizing is how an order is read: for whom, and what the client wrote.
 type Normalizing struct {
 	Tenant    Tenant
@@ -78,8 +92,11 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	if len(c.errors) > 0 {
 		return o, InvalidFields(c.errors)
 	}
-	if o.Origin == (Address{}) {
+	switch {
+	case o.Origin == (Address{}):
 		return o, Coded(Invalid, "origin_required", "the shipment has no origin: send one, or set the account's default location")
+	case n.Tenant.Livemode && isDemo(o.Origin):
+		return o, Coded(Invalid, "origin_required", "the origin is the sample address of the demo account, which no parcel leaves from: send your own, or set the account's default location")
 	}
 	return o, nil
 }

@@ -76,6 +76,15 @@ func TestTheOriginIsTheOrdersOwnThenTheAccounts(t *testing.T) {
 	if _, err := sampleOrder().Normalize(n); CodeOf(err) != "origin_required" {
 		t.Errorf("a live order without an origin: %v", err)
 	}
+	n.Account.Origin = &DemoOrigin
+	if _, err := sampleOrder().Normalize(n); CodeOf(err) != "origin_required" {
+		t.Errorf("a live order from the demo address: %v", err)
+	}
+	n.Tenant.Livemode = false
+	if o, err := sampleOrder().Normalize(n); err != nil || o.Origin != DemoOrigin {
+		t.Errorf("a test order from the demo address comes from %+v, %v", o.Origin, err)
+	}
+	n.Tenant.Livemode = true
 	n.Account.Origin = &Address{Name: "Warehouse", Address1: "2 B St", City: "Reno", State: "NV", Zip: "89501", Country: "US"}
 	if o, err := sampleOrder().Normalize(n); err != nil || o.Origin != *n.Account.Origin {
 		t.Errorf("comes from %+v, %v", o.Origin, err)

@@ -371,7 +371,7 @@ var notRun = map[string]string{
 	"README.md export WAYBILL_URL=":               "the key is a placeholder",
 	"README.md ./waybill listen":                  "run with the examples of the terminal guide",
 	"README.md export PATH":                       "names the folder of the program",
-	"README.md waybill connection fields":         "needs credentials of a carrier",
+	"README.md waybill account update":            "needs credentials of a carrier",
 	`README.md {"rules"`:                          "an excerpt; docs/routing.md has it as a walk",
 	"README.md waybill routing check":             "needs the file of the excerpt",
 	"README.md export SECRET_KEY":                 "starts an image",
