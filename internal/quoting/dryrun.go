@@ -27,6 +27,8 @@ type DryRun struct {
 	Order ship.Order     // as it would be sent
 	Steps []routing.Step // what became of each rule that was asked
 	routing.Decision
+
+	failed []carrier.Failure // carriers that did not quote
 }
 
 // DryRun asks the carriers for an order and lets the rules choose. It buys nothing
@@ -65,45 +67,54 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 		err = nil // that is the answer
 	}
 
-	out := DryRun{Order: d.input.Order, Decision: d.Decision}
+	out := DryRun{Order: d.input.Order, Decision: d.Decision, failed: d.failed}
 	if err == nil {
 		out.Steps = policy.Book.Steps(d.input, d.Routing.Seen)
 	}
 	return out, err
 }
 
+// An Offered is the offer that Buy would take first, and the carriers that gave
+// none.
+type Offered struct {
+	Rate      ship.Rate
+	NotQuoted []ship.NotQuoted // not nil once carriers were asked
+}
+
 // Offer is the offer that Buy would take first: of the carrier and service that
 // are named, else the one that the rules choose. A refusal by the rules is
-// ship.Invalid.
-func (s *Service) Offer(ctx context.Context, in DryRunInput) (ship.Rate, error) {
+// ship.Invalid. The carriers that did not quote are there with an error too.
+func (s *Service) Offer(ctx context.Context, in DryRunInput) (Offered, error) {
 	if in.Carrier != "" || in.Service != "" {
 		return s.offerNamed(ctx, in)
 	}
 
 	tried, err := s.DryRun(ctx, in)
+	offered := Offered{NotQuoted: missed(tried.failed)}
 	switch {
 	case err != nil:
-		return ship.Rate{}, err
+		return offered, err
 	case tried.Refused != "":
-		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "%s", tried.Refused)
+		return offered, ship.Coded(ship.Invalid, "no_rate", "%s", tried.Refused)
 	case len(tried.Offers) == 0:
-		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
+		return offered, ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
 	}
-	return tried.Offers[0], nil
+	offered.Rate = tried.Offers[0]
+	return offered, nil
 }
 
-func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (ship.Rate, error) {
+func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (Offered, error) {
 	if err := s.Locate(ctx, in.Tenant, &in.Order); err != nil {
-		return ship.Rate{}, err
+		return Offered{}, err
 	}
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
 	if err != nil {
-		return ship.Rate{}, err
+		return Offered{}, err
 	}
 
 	policy, err := s.policy(ctx, in.Tenant)
 	if err != nil {
-		return ship.Rate{}, err
+		return Offered{}, err
 	}
 
 	offers, err := s.offersNamed(ctx, policy, Request{
@@ -115,8 +126,9 @@ func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (ship.Rate, er
 		Service:   in.Service,
 		MaxAmount: in.MaxAmount,
 	})
-	if err != nil {
-		return ship.Rate{}, err
+	offered := Offered{NotQuoted: missed(offers.Failed)}
+	if err == nil {
+		offered.Rate = offers.Rates[0]
 	}
-	return offers.Rates[0], nil
+	return offered, err
 }
