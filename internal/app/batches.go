@@ -45,8 +45,10 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 				OneParcel: request.OneParcel,
 				Carrier:   request.Carrier,
 				Service:   request.Service,
+
+				ForPurchase: true,
 			})
-			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted}, err
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
 		},
 		Wait: func(connection ship.ConnectionID, rates int) time.Duration {
 			return traffic.WaitFor(string(connection), carrier.OpRates, rates)

@@ -78,6 +78,7 @@ type Request struct {
 type Quoted struct {
 	Rate      ship.Rate
 	NotQuoted []ship.NotQuoted
+	Warnings  []ship.FieldError // what customs would object to
 }
 
 // Config is what a Service needs.
@@ -311,10 +312,11 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, mea
 
 	changed := make([]store.ChangedRow, 0, len(rows))
 	for _, row := range rows {
-		if slices.Contains(rereadStates, row.State) || wasSkippedAsShipped(row) {
+		if slices.Contains(rereadStates, row.State) || wasSkippedAsDuplicate(row) {
 			changed = append(changed, reader.reread(row))
 		}
 	}
+	skipRepeated(meaning, rows, changed)
 	if err := s.skipShipped(ctx, t, meaning, changed); err != nil {
 		return err
 	}

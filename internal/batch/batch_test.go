@@ -96,8 +96,8 @@ func (b *bench) begin() {
 			if b.quotes != nil {
 				return b.quotes(r)
 			}
-			offered, err := b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
-			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted}, err
+			offered, err := b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, ForPurchase: true})
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
 		},
 		Wait: func(id ship.ConnectionID, rates int) time.Duration {
 			if b.wait == nil {

@@ -176,7 +176,7 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 	switch {
 	case err == nil:
 		row.State = RowRated
-		row.Problems = replaceProblems(row.Problems, doubts())
+		row.Problems = replaceProblems(row.Problems, append(doubts(), customsDoubts(quoted.Warnings, request.Order)...))
 		row.Tries = 0
 		row.Rate = &quoted.Rate
 		row.Price = quoted.Rate.Price
@@ -189,6 +189,23 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 		row.Problems = replaceProblems(row.Problems, problemsOf(err))
 		row.Tries = 0
 	}
+}
+
+// customsReason marks what customs would object to.
+const customsReason = "customs"
+
+// customsDoubts are what customs would object to. They do not keep the line from
+// being bought.
+func customsDoubts(warnings []ship.FieldError, order ship.Order) (list []Problem) {
+	for _, warning := range warnings[:min(len(warnings), maxProblems)] {
+		list = append(list, Problem{
+			Field:   fieldOf(warning.Pointer),
+			Detail:  memberPrefix(warning.Pointer, order) + clip(advice(warning), maxDetail),
+			IsDoubt: true,
+			Reason:  customsReason,
+		})
+	}
+	return list
 }
 
 // buyRow buys the line. It returns an error only if the outcome is not known:

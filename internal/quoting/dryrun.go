@@ -2,9 +2,12 @@ package quoting
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/customs"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -20,6 +23,10 @@ type DryRunInput struct {
 	MaxAmount ship.Money
 	Book      *routing.Compiled // nil for the rules that count now
 	Recent    bool              // quotes of the last minutes will do, whatever the operator set
+
+	// ForPurchase has Offer leave out what would be refused before it is sent to
+	// the carrier, as a purchase would.
+	ForPurchase bool
 }
 
 // DryRun is what rules would do with an order.
@@ -79,6 +86,9 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 type Offered struct {
 	Rate      ship.Rate
 	NotQuoted []ship.NotQuoted // not nil once carriers were asked
+
+	// Warnings are what customs would object to.
+	Warnings []ship.FieldError
 }
 
 // Offer is the offer that Buy would take first: of the carrier and service that
@@ -99,8 +109,7 @@ func (s *Service) Offer(ctx context.Context, in DryRunInput) (Offered, error) {
 	case len(tried.Offers) == 0:
 		return offered, ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
 	}
-	offered.Rate = tried.Offers[0]
-	return offered, nil
+	return s.sellable(ctx, in, tried.Order, tried.Offers, offered)
 }
 
 func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (Offered, error) {
@@ -127,8 +136,71 @@ func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (Offered, erro
 		MaxAmount: in.MaxAmount,
 	})
 	offered := Offered{NotQuoted: missed(offers.Failed)}
-	if err == nil {
-		offered.Rate = offers.Rates[0]
+	if err != nil {
+		return offered, err
 	}
-	return offered, err
+	return s.sellable(ctx, in, offers.Order, offers.Rates, offered)
+}
+
+// sellable takes the first of the offers. For a purchase it is the first that is
+// not refused before anything is sent: of each account one is tried, as Buy does.
+func (s *Service) sellable(ctx context.Context, in DryRunInput, order ship.Order, offers []ship.Rate, offered Offered) (Offered, error) {
+	if !in.ForPurchase {
+		offered.Rate = offers[0]
+		return offered, nil
+	}
+	carriers, err := s.accounts.List(ctx, in.Tenant)
+	if err != nil {
+		return offered, err
+	}
+	if carrierkit.NeedsCustoms(order.Origin, order.Destination) {
+		offered.Warnings = customs.Check(order)
+	}
+
+	type account struct {
+		carrier    string
+		connection ship.ConnectionID
+	}
+	refusing := map[account]bool{}
+	var failed []carrier.Failure
+	for _, offer := range offers {
+		of := account{offer.Carrier, offer.Connection}
+		if refusing[of] {
+			continue
+		}
+		err := checkPurchase(ctx, carriers, in.Tenant, order, offer)
+		if err == nil {
+			offered.Rate = offer
+			return offered, nil
+		}
+		refusing[of] = true
+		failed = append(failed, carrier.Failure{Carrier: offer.Carrier, Connection: offer.Connection, Err: err})
+	}
+	return offered, s.accounts.Refusal(failed, carrier.OneParcel(in.OneParcel))
+}
+
+// checkPurchase says what would be refused about an offer before it is sent.
+func checkPurchase(ctx context.Context, carriers []*carrier.Carrier, t ship.Tenant, order ship.Order, offer ship.Rate) error {
+	i := slices.IndexFunc(carriers, func(c *carrier.Carrier) bool {
+		return c.Spec().Name == offer.Carrier && c.Connection == offer.Connection
+	})
+	if i < 0 {
+		return nil
+	}
+
+	// Every live carrier refuses it; the simulated ones sell with a warning.
+	if offer.Connection == "" && order.Customs == nil && carrierkit.NeedsCustoms(order.Origin, order.Destination) {
+		return ship.InvalidFields([]ship.FieldError{{
+			Pointer: "/customs",
+			Code:    "required",
+			Detail:  "the parcel crosses a customs border and needs a customs declaration: say what is in it, with its value",
+		}})
+	}
+	return carriers[i].CheckPurchase(ctx, carrier.BuyOrder{
+		Order:     order,
+		Service:   offer.Service,
+		Selection: offer.Selection,
+		Reference: ship.Reference(nil, t, "check", 1),
+		Shipment:  ship.NewShipmentID(t.Shard(), time.Now()),
+	})
 }

@@ -29,8 +29,8 @@ func (b *bench) batches(c site.Config) *batch.Service {
 			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
 		},
 		Quote: func(ctx context.Context, r batch.Request) (batch.Quoted, error) {
-			offered, err := c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
-			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted}, err
+			offered, err := c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, ForPurchase: true})
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
 		},
 		CheckAddress: func(_ context.Context, _ ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
 			check := ship.AddressCheck{Verdict: ship.AddressValid, Address: address}

@@ -404,6 +404,19 @@ func (r rowView) Doubtings() []string {
 	return list
 }
 
+// Objections describes what customs would object to.
+func (r rowView) Objections() []string {
+	list := make([]string, len(r.Warnings))
+	for i, warning := range r.Warnings {
+		title := "Customs"
+		if warning.Field != "" {
+			title = batch.Title(warning.Field)
+		}
+		list[i] = title + ": " + strings.TrimSuffix(warning.Detail, ".") + "."
+	}
+	return list
+}
+
 // Inputs returns the fields of the line, those with an error first.
 func (r rowView) Inputs() []parts.Input {
 	var invalid, valid []parts.Input
