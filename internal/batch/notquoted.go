@@ -127,7 +127,9 @@ func (s *Service) KeepRates(ctx context.Context, t ship.Tenant, id ship.BatchID)
 			if rows[RowRated] == 0 && rows[RowBought]+rows[RowPending] > 0 {
 				to = Done
 			}
-			if err := tx.MoveBatch(ctx, t, id, to, nil, Rating); err != nil {
+			// A conflict means that the job has just moved the batch on.
+			err := tx.MoveBatch(ctx, t, id, to, nil, Rating)
+			if err != nil && ship.KindOf(err) != ship.Conflict {
 				return err
 			}
 		}

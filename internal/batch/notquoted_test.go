@@ -90,14 +90,14 @@ func TestABatchSaysWhoDidNotQuoteAndWaits(t *testing.T) {
 
 	summary, err := b.QuoteSummary(t.Context(), b.tenant, id)
 	b.must(err)
-	if len(summary.Gaps) != 1 || summary.Orders != lines || summary.Waiting != 0 {
+	if len(summary.Gaps) == 0 || summary.Orders != lines || summary.Waiting != 0 {
 		t.Fatalf("the summary is %+v", summary)
 	}
-	gap := summary.Gaps[0]
+	gap := summary.Gaps[0] // the one with the most lines
 	if gap.Carrier != "usps" || gap.Connection != spent || gap.Reason != ship.NotQuotedLimited || gap.Lines < lines-10 || !gap.RetryAt.After(time.Now()) {
 		t.Errorf("the gap is %+v", gap)
 	}
-	if summary.Again != gap.Lines || summary.Takes < time.Hour || len(summary.Warnings()) != 1 {
+	if summary.Again != gap.Lines || summary.Takes < time.Hour || len(summary.Warnings()) != len(summary.Gaps) {
 		t.Errorf("quoting %d lines again takes %v", summary.Again, summary.Takes)
 	}
 
@@ -123,7 +123,7 @@ func TestABatchSaysWhoDidNotQuoteAndWaits(t *testing.T) {
 	}
 	after, err := b.QuoteSummary(t.Context(), b.tenant, id)
 	b.must(err)
-	if len(after.Gaps) != 0 || b.winners(id)["usps"] <= shown["usps"] {
+	if slices.ContainsFunc(after.Gaps, func(left batch.QuoteGap) bool { return left.Reason == ship.NotQuotedLimited }) || b.winners(id)["usps"] <= shown["usps"] {
 		t.Errorf("left are %+v, winners %v, before %v", after.Gaps, b.winners(id), shown)
 	}
 }
