@@ -247,7 +247,7 @@ func TestABatchPageSaysWhoDidNotQuote(t *testing.T) {
 	page := b.send(member.Shipper, path, nil).Body.String()
 	for _, want := range []string{
 		"USPS did not quote 1 of 2 orders: its rate limit is reached", "06:12 UTC", "FedEx did not quote 1 of 2 orders: it needs length, width and height",
-		"Wait and quote again", "Buy anyway: 2 labels", "No rate from USPS: its rate limit is reached.", "Not offered by DHL Express",
+		"Wait and quote again", "Buy anyway: 2 labels", "No rate from USPS: its rate limit is reached; FedEx: it needs length, width and height.", "Not offered by DHL Express",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

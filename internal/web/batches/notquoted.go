@@ -92,20 +92,25 @@ func aboutTime(d time.Duration) string {
 		return "about a minute"
 	case d < 90*time.Minute:
 		return "about " + strconv.Itoa(int(d.Round(time.Minute)/time.Minute)) + " minutes"
+	case d < 48*time.Hour:
+		return "about " + strconv.Itoa(int(d.Round(time.Hour)/time.Hour)) + " hours"
 	}
-	return "about " + strconv.Itoa(int(d.Round(time.Hour)/time.Hour)) + " hours"
+	return "about " + strconv.Itoa(int(d.Hours()/24)) + " days"
 }
 
 // Missing says which carriers gave no rate for the line and could: by waiting, or
-// if the order is completed.
-func (r rowView) Missing() []string {
+// if the order is completed; "" if all quoted that take it.
+func (r rowView) Missing() string {
 	var list []string
 	for _, missed := range r.NotQuoted {
 		if missed.Reason.CanChange() {
-			list = append(list, "No rate from "+accountTitle(missed, r.Accounts)+": "+batch.WhyNotQuoted(missed)+".")
+			list = append(list, accountTitle(missed, r.Accounts)+": "+batch.WhyNotQuoted(missed))
 		}
 	}
-	return list
+	if list == nil {
+		return ""
+	}
+	return "No rate from " + strings.Join(list, "; ") + "."
 }
 
 // NotOffered names the carriers that do not take the order; "" if all do.
