@@ -77,6 +77,9 @@ type RateError struct {
 	Retryable  bool   `json:"retryable"`
 	DurationMs int64  `json:"durationMs"`
 
+	Reason  string    `json:"reason"`  // "rate_limited", "timeout", "missing_field", ...
+	RetryAt time.Time `json:"retryAt"` // when the carrier can be asked again; zero if that is not known
+
 	Errors         []FieldError `json:"errors"` // the fields that the carrier objects to
 	CarrierCode    string       `json:"carrierCode"`
 	CarrierMessage string       `json:"carrierMessage"`

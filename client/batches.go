@@ -17,6 +17,22 @@ type Batch struct {
 	Counts    BatchCounts `json:"counts"`
 	CreatedAt time.Time   `json:"createdAt"`
 	Replayed  bool        `json:"-"` // the idempotency key was used before: this is the batch of the first request
+
+	// NotQuoted are the carriers that gave no rate for lines; only reading one
+	// batch returns them.
+	NotQuoted []BatchNotQuoted `json:"notQuoted"`
+}
+
+// A BatchNotQuoted is a carrier that did not quote lines of a batch for a reason.
+type BatchNotQuoted struct {
+	Carrier      string    `json:"carrier"`
+	ConnectionID string    `json:"connectionId"`
+	Reason       string    `json:"reason"` // as that of a RateError
+	Message      string    `json:"message"`
+	Retryable    bool      `json:"retryable"`
+	RetryAt      time.Time `json:"retryAt"` // when it can be asked again; zero if that is not known
+	Lines        int       `json:"lines"`   // that it did not quote
+	Of           int       `json:"of"`      // that carriers were asked about
 }
 
 // BatchCounts are how many lines of a batch have a status.

@@ -41,8 +41,22 @@ type batchWithLines struct {
 	Source     string           `json:"source" enum:"api,file" doc:"Whether it came by the API or as a file in the dashboard."`
 	Counts     batchCounts      `json:"counts" doc:"Where its lines stand."`
 	CreatedAt  string           `json:"createdAt" format:"date-time" doc:"When it was created."`
+	NotQuoted  []notQuotedShown `json:"notQuoted" doc:"Carriers of the account that gave no rate for lines of the batch, by reason, those with the most lines first. Look here before a batch is bought: another carrier may be dearer."`
 	Lines      []batchLineShown `json:"lines" doc:"Lines of the page, in the order of the request."`
 	NextCursor *string          `json:"nextCursor" doc:"Send it as cursor to get the next page; null on the last page."`
+}
+
+// notQuotedShown is a carrier that did not quote lines of a batch, in the words of
+// the errors of POST /v1/rates.
+type notQuotedShown struct {
+	Carrier      string `json:"carrier" example:"usps" doc:"Identifier of the carrier."`
+	ConnectionID string `json:"connectionId,omitempty" doc:"The carrier account, if it is known."`
+	Reason       string `json:"reason" enum:"rate_limited,timeout,unavailable,circuit_open,credentials,missing_field,refused" doc:"Why it did not quote, as in the errors of POST /v1/rates."`
+	Message      string `json:"message" doc:"Why it did not quote, as text."`
+	Retryable    bool   `json:"retryable" doc:"Whether it may quote the same lines later."`
+	RetryAt      string `json:"retryAt,omitempty" format:"date-time" doc:"When it can be asked again, if that is known."`
+	Lines        int    `json:"lines" example:"174" doc:"Lines that it did not quote for this reason."`
+	Of           int    `json:"of" example:"190" doc:"Lines of the batch that carriers were asked about."`
 }
 
 type batchLineShown struct {
@@ -229,6 +243,11 @@ func (s *server) getBatch(ctx context.Context, in *getBatchRequest) (reply, erro
 		return reply{}, err
 	}
 
+	quoted, err := s.Batch.QuoteSummary(ctx, tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+
 	summary := batchOf(found)
 	out := batchWithLines{
 		ID:        summary.ID,
@@ -236,12 +255,31 @@ func (s *server) getBatch(ctx context.Context, in *getBatchRequest) (reply, erro
 		Source:    summary.Source,
 		Counts:    summary.Counts,
 		CreatedAt: summary.CreatedAt,
+		NotQuoted: notQuotedOf(quoted),
 		Lines:     lines,
 	}
 	if more {
 		out.NextCursor = new(strconv.Itoa(rows[len(rows)-1].Number))
 	}
 	return jsonReply(http.StatusOK, out)
+}
+
+// notQuotedOf returns the carriers that did not quote as clients see them.
+func notQuotedOf(quoted batch.QuoteSummary) []notQuotedShown {
+	list := make([]notQuotedShown, len(quoted.Gaps))
+	for i, gap := range quoted.Gaps {
+		list[i] = notQuotedShown{
+			Carrier:      gap.Carrier,
+			ConnectionID: string(gap.Connection),
+			Reason:       string(gap.Reason),
+			Message:      gap.Why(),
+			Retryable:    gap.Reason.IsTemporary(),
+			RetryAt:      wire.Time(gap.RetryAt),
+			Lines:        gap.Lines,
+			Of:           quoted.Orders,
+		}
+	}
+	return list
 }
 
 // linesOf returns lines as clients see them.

@@ -484,6 +484,7 @@ func ratesExample() rates {
 		Errors: []rateError{{
 			Carrier:    "fedex",
 			Code:       "carrier_unavailable",
+			Reason:     "timeout",
 			Message:    "the carrier did not answer",
 			Retryable:  true,
 			DurationMs: 4000,
@@ -562,7 +563,15 @@ func batchLinesExample() batchWithLines {
 		Source:    summary.Source,
 		Counts:    summary.Counts,
 		CreatedAt: summary.CreatedAt,
-		Lines:     []batchLineShown{bought, failed},
+		NotQuoted: []notQuotedShown{{
+			Carrier: "usps",
+			Reason:  "rate_limited",
+			Message: "its rate limit is reached",
+			Lines:   1,
+			Of:      2,
+			RetryAt: wire.Time(exampleBatch.Raw().Time().Add(time.Hour)),
+		}},
+		Lines: []batchLineShown{bought, failed},
 	}
 }
 

@@ -316,6 +316,7 @@ var enumNames = []enumName{
 	{"ErrorSource", []string{"client", "service", "carrier"}},
 	{"BatchStatus", []string{"pending", "working", "done"}},
 	{"BatchSource", []string{"api", "file"}},
+	{"NotQuotedReason", []string{"rate_limited", "timeout", "unavailable", "circuit_open", "credentials", "missing_field", "refused"}},
 }
 
 // stringsOf converts a list to plain strings.
@@ -389,6 +390,7 @@ var schemaNames = map[string]string{
 	"ActionRequest":      "RuleActionInput",
 	"BatchLineShown":     "BatchLine",
 	"BatchShown":         "Batch",
+	"NotQuotedShown":     "BatchNotQuoted",
 	"CarrierShown":       "Carrier",
 	"ChangeShown":        "RuleChange",
 	"ConnectionShown":    "Connection",

@@ -140,6 +140,8 @@ type removedRate struct {
 type rateError struct {
 	Carrier    string `json:"carrier" doc:"Identifier of the carrier."`
 	Code       string `json:"code" doc:"What happened, as a stable code."`
+	Reason     string `json:"reason" enum:"rate_limited,timeout,unavailable,circuit_open,credentials,missing_field,refused" doc:"Why the carrier did not quote: its quota is used up or it asked for a pause; it did not answer in time; it could not be reached; it is not asked because it did not answer before; it refused the account or its credentials; it needs what the request does not say; it does not take the order."`
+	RetryAt    string `json:"retryAt,omitempty" format:"date-time" doc:"When the carrier can be asked again, if that is known."`
 	Message    string `json:"message" doc:"What happened, as text."`
 	Retryable  bool   `json:"retryable" doc:"Whether a retry may succeed."`
 	DurationMs int64  `json:"durationMs" doc:"Time until the carrier failed, in milliseconds."`
@@ -250,6 +252,8 @@ func rateErrorOf(failure quoting.QuoteError) rateError {
 	return rateError{
 		Carrier:        failure.Carrier,
 		Code:           failure.Code,
+		Reason:         string(failure.Reason),
+		RetryAt:        wire.Time(failure.RetryAt),
 		Message:        failure.Message,
 		Retryable:      failure.Retryable,
 		DurationMs:     failure.Duration.Milliseconds(),

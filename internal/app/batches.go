@@ -3,10 +3,13 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/addresscheck"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -15,7 +18,7 @@ import (
 )
 
 // newBatches wires batches to the services that quote and buy.
-func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, addresses *addresscheck.Service, quotes *quoting.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
+func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, addresses *addresscheck.Service, quotes *quoting.Service, buying *shipping.Service, traffic *carrierkit.Traffic, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
 		Store:     st,
 		Account:   accounts.AccountIn,
@@ -34,15 +37,21 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, a
 			return list, err
 		},
 
-		Quote: func(ctx context.Context, request batch.Request) (ship.Rate, error) {
-			return quotes.Offer(ctx, quoting.DryRunInput{
+		Quote: func(ctx context.Context, request batch.Request) (batch.Quoted, error) {
+			offered, err := quotes.Offer(ctx, quoting.DryRunInput{
 				Tenant:    request.Tenant,
 				Account:   request.Account,
 				Order:     request.Order,
 				OneParcel: request.OneParcel,
 				Carrier:   request.Carrier,
 				Service:   request.Service,
+
+				ForPurchase: true,
 			})
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
+		},
+		Wait: func(connection ship.ConnectionID, rates int) time.Duration {
+			return traffic.WaitFor(string(connection), carrier.OpRates, rates)
 		},
 
 		// A carrier is asked only if its quota has room: purchases need it more.

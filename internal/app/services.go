@@ -265,7 +265,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		rules:     rules,
 		journal:   records,
 		bulk:      newBulk(cfg, st, accounts, buying, handovers, log),
-		batch:     newBatches(cfg, st, accounts, addresses, quotes, buying, log),
+		batch:     newBatches(cfg, st, accounts, addresses, quotes, buying, live.traffic, log),
 		privacy:   newPrivacy(cfg, baseURL, st, box, records, log),
 		box:       box,
 		traffic:   live.traffic,

@@ -74,6 +74,13 @@ type Request struct {
 	AcceptDuplicate ship.ShipmentID
 }
 
+// A Quoted is the offer for a line, and the carriers that gave none.
+type Quoted struct {
+	Rate      ship.Rate
+	NotQuoted []ship.NotQuoted
+	Warnings  []ship.FieldError // what customs would object to
+}
+
 // Config is what a Service needs.
 type Config struct {
 	Store *store.Store
@@ -82,8 +89,11 @@ type Config struct {
 	// Carriers returns the carriers that a line can name.
 	Carriers func(context.Context, ship.Tenant) ([]Carrier, error)
 	// Quote returns the offer of the carrier that the line names, else the one
-	// that the account's rules choose.
-	Quote func(context.Context, Request) (ship.Rate, error)
+	// that the account's rules choose. Who gave none is there with an error too.
+	Quote func(context.Context, Request) (Quoted, error)
+	// Wait returns how long it takes until a carrier account can have been asked
+	// for so many rates, within its quota; nil for no time at all.
+	Wait func(connection ship.ConnectionID, rates int) time.Duration
 	// CheckAddress returns what is known about an address that a line is sent to;
 	// nil checks none.
 	CheckAddress func(context.Context, ship.Tenant, ship.Address) (ship.AddressCheck, error)
@@ -302,10 +312,11 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, mea
 
 	changed := make([]store.ChangedRow, 0, len(rows))
 	for _, row := range rows {
-		if slices.Contains(rereadStates, row.State) || wasSkippedAsShipped(row) {
+		if slices.Contains(rereadStates, row.State) || wasSkippedAsDuplicate(row) {
 			changed = append(changed, reader.reread(row))
 		}
 	}
+	skipRepeated(meaning, rows, changed)
 	if err := s.skipShipped(ctx, t, meaning, changed); err != nil {
 		return err
 	}
@@ -347,6 +358,8 @@ func (r reader) reread(row store.BatchRow) store.ChangedRow {
 	row.Tries = 0
 	row.Rate = nil
 	row.Price = ship.Money{}
+	row.NotQuoted = nil
+	row.Requote = false
 
 	row.State = RowGood
 	_, problems := r.request(row.Cells)

@@ -35,6 +35,8 @@ type bench struct {
 	accounts *account.Service
 	lose     func(n int64) bool // the answer of the n-th purchase
 	fails    func(batch.Request) error
+	quotes   func(batch.Request) (batch.Quoted, error)
+	wait     func(connection ship.ConnectionID, rates int) time.Duration
 	check    func(ctx context.Context, address ship.Address) (ship.AddressCheck, error)
 }
 
@@ -90,8 +92,18 @@ func (b *bench) begin() {
 			}
 			return list, err
 		},
-		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+		Quote: func(ctx context.Context, r batch.Request) (batch.Quoted, error) {
+			if b.quotes != nil {
+				return b.quotes(r)
+			}
+			offered, err := b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, ForPurchase: true})
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
+		},
+		Wait: func(id ship.ConnectionID, rates int) time.Duration {
+			if b.wait == nil {
+				return 0
+			}
+			return b.wait(id, rates)
 		},
 		CheckAddress: func(ctx context.Context, _ ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
 			if b.check == nil {

@@ -47,16 +47,21 @@ var standIns = map[string]struct {
 // real HTTP.
 type liveBench struct {
 	*bench
-	stands map[string]*emulator.Server
+	stands   map[string]*emulator.Server
+	carriers []*carrier.Carrier
+	traffic  *carrierkit.Traffic
 }
 
-func newLiveBench(t *testing.T) liveBench {
+func newLiveBench(t *testing.T) *liveBench {
 	t.Helper()
-	b := liveBench{bench: &bench{T: t, store: storetest.Open(t)}, stands: map[string]*emulator.Server{}}
-	var carriers []*carrier.Carrier
+	b := &liveBench{
+		bench:   &bench{T: t, store: storetest.Open(t)},
+		stands:  map[string]*emulator.Server{},
+		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{}),
+	}
 	for _, spec := range all.Specs {
 		if _, ok := standIns[spec.Name]; ok {
-			carriers = append(carriers, b.connect(spec))
+			b.carriers = append(b.carriers, b.connect(spec, carrier.Quota{}))
 		}
 	}
 	box, err := seal.New([]byte(strings.Repeat("k", 32)))
@@ -66,9 +71,9 @@ func newLiveBench(t *testing.T) liveBench {
 	labels, err := label.NewRenderer("")
 	b.must(err)
 	sellers := carrier.Accounts{
-		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return carriers, nil },
+		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return b.carriers, nil },
 		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
-			return carriers[slices.IndexFunc(carriers, func(c *carrier.Carrier) bool { return c.Connection == id })], nil
+			return b.carriers[slices.IndexFunc(b.carriers, func(c *carrier.Carrier) bool { return c.Connection == id })], nil
 		},
 	}
 	b.quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), SoftDeadline: 10 * time.Second})
@@ -83,8 +88,8 @@ func newLiveBench(t *testing.T) liveBench {
 	return b
 }
 
-// connect opens a carrier whose server is its stand-in.
-func (b *liveBench) connect(spec carrier.Spec) *carrier.Carrier {
+// connect opens a carrier whose server is its stand-in, with a quota.
+func (b *liveBench) connect(spec carrier.Spec, quota carrier.Quota) *carrier.Carrier {
 	b.Helper()
 	ledger, err := emulator.OpenLedger("")
 	b.must(err)
@@ -95,12 +100,13 @@ func (b *liveBench) connect(spec carrier.Spec) *carrier.Carrier {
 	b.Cleanup(server.CloseClientConnections)
 	path, err := url.Parse(spec.LiveURL)
 	b.must(err)
-	spec.Quota = carrier.Quota{}
+	spec.Quota = quota
+	connection := ship.NewConnectionID(7, time.Now())
 	c, err := carrier.Open(spec, carrier.Opening{
-		Credentials: standIns[spec.Name].given, BaseURL: server.URL + path.Path, Live: true, Via: carrierkit.NewTraffic(carrierkit.TrafficOptions{}).Doer(spec, spec.Name),
+		Credentials: standIns[spec.Name].given, BaseURL: server.URL + path.Path, Live: true, Via: b.traffic.Doer(spec, string(connection)),
 	})
 	b.must(err)
-	c.Connection = ship.NewConnectionID(7, time.Now())
+	c.Connection = connection
 	return c
 }
 

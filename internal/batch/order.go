@@ -23,7 +23,7 @@ type Problem struct {
 	Accepted bool            `json:"accepted,omitempty"`
 
 	// IsDoubt marks what does not keep the line from being bought: its address may
-	// be wrong. Suggested are the values of the one that the carrier suggests, by
+	// be wrong, or customs may object. Suggested are the values of the one that the carrier suggests, by
 	// field.
 	IsDoubt   bool              `json:"isDoubt,omitempty"`
 	Suggested map[string]string `json:"suggested,omitempty"`
@@ -107,6 +107,7 @@ var fieldByPointer = map[string]string{
 	"originCountry": "origin",
 	"contentsType":  "contents",
 	"items":         "item",
+	"customs":       "item",
 	"dimensions":    "length",
 	"method":        "codMethod",
 }

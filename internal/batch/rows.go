@@ -16,6 +16,7 @@ type Row struct {
 	store.BatchRow
 	Problems []Problem
 	Doubts   []Problem       // about its address; it can be bought nevertheless
+	Warnings []Problem       // what customs would object to; likewise
 	Again    ship.ShipmentID // the shipment that the order has already, and that a person accepted
 }
 
@@ -63,7 +64,10 @@ func rowOf(stored store.BatchRow) (Row, error) {
 	// An accepted duplicate and doubts are stored among the problems, but are none.
 	row.Again = acceptedDuplicate(stored.Problems)
 	for _, problem := range row.Problems {
-		if problem.IsDoubt {
+		switch {
+		case problem.IsDoubt && problem.Reason == customsReason:
+			row.Warnings = append(row.Warnings, problem)
+		case problem.IsDoubt:
 			row.Doubts = append(row.Doubts, problem)
 		}
 	}

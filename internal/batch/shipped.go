@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -83,15 +84,51 @@ func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, meaning ColumnM
 	return s.Store.LiveOrders(ctx, t, orders)
 }
 
+// repeatedReason marks a line that repeats the order of a line above it.
+const repeatedReason = "duplicate_line"
+
+// skipRepeated skips lines whose order number a line above them has: they would
+// be refused when the first one is bought, and their prices are no part of the
+// total. Somebody who wants both saves the line once more.
+func skipRepeated(meaning ColumnMapping, rows []store.BatchRow, changed []store.ChangedRow) {
+	first := map[string]int{}
+	for _, row := range rows {
+		order := orderNumber(meaning, row)
+		if row.State == RowSkipped && !wasSkippedAsDuplicate(row) {
+			continue // a person left it out
+		}
+		if _, known := first[order]; order != "" && !known {
+			first[order] = row.Number
+		}
+	}
+
+	for i := range changed {
+		row := &changed[i].BatchRow
+		line, known := first[orderNumber(meaning, *row)]
+		if !known || line == row.Number || acceptedDuplicate(row.Problems) != "" {
+			continue
+		}
+		row.State = RowSkipped
+		row.Problems = encodeProblems([]Problem{{
+			Field:  "order",
+			Detail: "line " + strconv.Itoa(line) + " has the same order number: change it, or edit and save this line to ship both",
+			Reason: repeatedReason,
+		}})
+	}
+}
+
 // orderNumber is the order number of a line.
 func orderNumber(meaning ColumnMapping, row store.BatchRow) string {
 	return strings.TrimSpace(meaning.Values(row.Cells)["order"])
 }
 
-// wasSkippedAsShipped reports whether a line was skipped because its order has a
-// shipment: it is read again when its columns mean something else.
-func wasSkippedAsShipped(row store.BatchRow) bool {
-	return row.State == RowSkipped && slices.ContainsFunc(decodeProblems(row.Problems), func(w Problem) bool { return w.Shipment != "" })
+// wasSkippedAsDuplicate reports whether a line was skipped because its order has a
+// shipment, or stands in a line above: it is read again when its columns mean
+// something else.
+func wasSkippedAsDuplicate(row store.BatchRow) bool {
+	return row.State == RowSkipped && slices.ContainsFunc(decodeProblems(row.Problems), func(w Problem) bool {
+		return w.Shipment != "" || w.Reason == repeatedReason
+	})
 }
 
 // acceptedDuplicate is the shipment that a person accepted to ship beside; ""

@@ -52,6 +52,12 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 		if err != nil {
 			return 0, err
 		}
+		if len(rows) == 0 && unknown == nil && batch.State == Rating {
+			pause, err := s.requote(ctx, batch, reader, until, isLate)
+			if pause > 0 || err != nil {
+				return pause, err
+			}
+		}
 		if len(rows) == 0 && unknown == nil {
 			return s.finish(ctx, t, id, after > 0)
 		}
@@ -129,9 +135,12 @@ func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, ro
 		begun++
 		group.Go(func() {
 			defer func() { <-slots }()
-			if batch.State == Rating {
+			switch {
+			case row.Requote && batch.State == Rating:
+				s.requoteRow(ctx, reader, &row)
+			case batch.State == Rating:
 				s.rateRow(ctx, reader, &row)
-			} else {
+			default:
 				failures[i] = s.buyRow(ctx, batch, reader, &row)
 			}
 			changed[i] = store.ChangedRow{BatchRow: row, Was: row.Revision}
@@ -139,14 +148,14 @@ func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, ro
 	}
 	group.Wait()
 
-	from := RowGood
+	from := []string{RowGood, RowRated, RowBad}
 	if batch.State == Buying {
-		from = RowBuying
+		from = []string{RowBuying}
 	}
 
 	// The outcomes are recorded even if the job was cancelled. A purchase that
 	// is not recorded here is found again under its key.
-	_, err = s.Store.SaveBatchRows(context.WithoutCancel(ctx), batch.Tenant, batch.ID, changed[:begun], from)
+	_, err = s.Store.SaveBatchRows(context.WithoutCancel(ctx), batch.Tenant, batch.ID, changed[:begun], from...)
 	return errors.Join(failures...), err
 }
 
@@ -160,14 +169,17 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 	}
 
 	doubts := s.startAddressCheck(ctx, reader, request)
-	rate, err := s.Quote(ctx, request)
+	quoted, err := s.Quote(ctx, request)
+	if err == nil || len(quoted.NotQuoted) > 0 {
+		row.NotQuoted = append([]ship.NotQuoted{}, quoted.NotQuoted...)
+	}
 	switch {
 	case err == nil:
 		row.State = RowRated
-		row.Problems = replaceProblems(row.Problems, doubts())
+		row.Problems = replaceProblems(row.Problems, append(doubts(), customsDoubts(quoted.Warnings, request.Order)...))
 		row.Tries = 0
-		row.Rate = &rate
-		row.Price = rate.Price
+		row.Rate = &quoted.Rate
+		row.Price = quoted.Rate.Price
 
 	case isTransient(err) && row.Tries+1 < maxTries:
 		row.Tries++
@@ -177,6 +189,23 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 		row.Problems = replaceProblems(row.Problems, problemsOf(err))
 		row.Tries = 0
 	}
+}
+
+// customsReason marks what customs would object to.
+const customsReason = "customs"
+
+// customsDoubts are what customs would object to. They do not keep the line from
+// being bought.
+func customsDoubts(warnings []ship.FieldError, order ship.Order) (list []Problem) {
+	for _, warning := range warnings[:min(len(warnings), maxProblems)] {
+		list = append(list, Problem{
+			Field:   fieldOf(warning.Pointer),
+			Detail:  memberPrefix(warning.Pointer, order) + clip(advice(warning), maxDetail),
+			IsDoubt: true,
+			Reason:  customsReason,
+		})
+	}
+	return list
 }
 
 // buyRow buys the line. It returns an error only if the outcome is not known:
@@ -202,6 +231,9 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 	switch {
 	case err == nil:
 		markAsked(row, shipment)
+		if batch.ByAPI() {
+			row.NotQuoted = notQuotedFor(shipment)
+		}
 
 	case ship.CodeOf(err) == "idempotency_in_progress":
 		// Another run of the job is buying the line right now.

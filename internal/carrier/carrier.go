@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -92,6 +93,7 @@ type Carrier struct {
 	secrets []string
 	instant InstantDriver // the driver, if it implements this
 	gate    *gate
+	unsent  func() Driver // the same driver without a way to the carrier; nil if it cannot be opened
 }
 
 // New makes a driver portable.
@@ -103,6 +105,7 @@ func New(spec Spec, driver Driver) *Carrier {
 		driver:    driver,
 		instant:   instant,
 		gate:      &gate{},
+		unsent:    func() Driver { return nil },
 	}
 }
 
@@ -122,6 +125,14 @@ func Open(spec Spec, opening Opening) (*Carrier, error) {
 	}
 	c := New(spec, driver)
 	c.secrets = secrets
+	c.unsent = sync.OnceValue(func() Driver {
+		opening.Via = unsentDoer{}
+		unsent, err := spec.Open(opening)
+		if err != nil {
+			return nil
+		}
+		return unsent
+	})
 	return c, nil
 }
 

@@ -1,6 +1,8 @@
 package carrier
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,15 +12,59 @@ import (
 
 // A Failure is why a carrier did not quote, sell or void.
 type Failure struct {
-	Carrier string
-	Err     error
+	Carrier    string
+	Connection ship.ConnectionID // empty where it does not matter
+	Err        error
 }
+
+// ErrCircuitOpen is the cause of an error about a carrier that was not asked,
+// because it did not answer before.
+var ErrCircuitOpen = errors.New("the circuit breaker is open")
 
 // IsRefusal reports whether the carrier does not take the order, rather than
 // not being able to answer.
 func (f Failure) IsRefusal() bool {
 	kind := ship.KindOf(f.Err)
 	return kind == ship.Invalid || kind == ship.Unsupported
+}
+
+// NotQuoted says why the carrier gave no rate, without its own words.
+func (f Failure) NotQuoted(now time.Time) ship.NotQuoted {
+	failure := ship.ErrorOf(f.Err)
+	missed := ship.NotQuoted{Carrier: f.Carrier, Connection: f.Connection, Reason: f.reason()}
+	if missed.Reason.IsTemporary() && failure.RetryAfter > 0 {
+		missed.RetryAt = now.Add(failure.RetryAfter).UTC().Truncate(time.Second)
+	}
+	if missed.Reason == ship.NotQuotedIncomplete {
+		for _, field := range failure.Fields {
+			missed.Fields = append(missed.Fields, field.Pointer)
+		}
+	}
+	return missed
+}
+
+// reason is why the carrier gave no rate.
+func (f Failure) reason() ship.NotQuotedReason {
+	failure := ship.ErrorOf(f.Err)
+	isIncomplete := len(failure.Fields) > 0 && !slices.ContainsFunc(failure.Fields, func(field ship.FieldError) bool {
+		return field.Code != "required"
+	})
+
+	switch {
+	case f.IsRefusal() && isIncomplete:
+		return ship.NotQuotedIncomplete
+	case f.IsRefusal():
+		return ship.NotQuotedRefused
+	case failure.Kind == ship.Limited:
+		return ship.NotQuotedLimited
+	case failure.Kind == ship.Forbidden:
+		return ship.NotQuotedCredentials
+	case errors.Is(f.Err, ErrCircuitOpen):
+		return ship.NotQuotedPaused
+	case errors.Is(f.Err, context.DeadlineExceeded):
+		return ship.NotQuotedTimeout
+	}
+	return ship.NotQuotedUnavailable
 }
 
 // Code returns the failure's code for clients.

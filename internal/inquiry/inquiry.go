@@ -31,6 +31,8 @@ func New(accounts carrier.Accounts, locate Locate) *Service {
 type Failure struct {
 	Carrier   string
 	Code      string
+	Reason    ship.NotQuotedReason
+	RetryAt   time.Time         // when the carrier can be asked again; zero if that is not known
 	Message   string            // names the carrier
 	Fields    []ship.FieldError // that it objects to
 	Refusal   ship.Refusal      // its own words
@@ -114,9 +116,12 @@ func failuresOf[T any](s *Service, answers []answer[T], parcel carrier.OneParcel
 		}
 		failure := carrier.Failure{Carrier: a.carrier, Err: a.err}
 		failed = append(failed, failure)
+		missed := failure.NotQuoted(time.Now())
 		shown = append(shown, Failure{
 			Carrier:   a.carrier,
 			Code:      failure.Code(),
+			Reason:    missed.Reason,
+			RetryAt:   missed.RetryAt,
 			Message:   s.accounts.Reason(failure),
 			Fields:    failure.Fields(parcel),
 			Refusal:   ship.ErrorOf(a.err).Refusal,

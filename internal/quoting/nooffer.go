@@ -18,6 +18,16 @@ func failures(got []asking) (list []carrier.Failure) {
 	return list
 }
 
+// missed are the carriers that did not quote, without their words.
+func missed(failed []carrier.Failure) []ship.NotQuoted {
+	now := time.Now()
+	list := make([]ship.NotQuoted, 0, len(failed))
+	for _, failure := range failed {
+		list = append(list, failure.NotQuoted(now))
+	}
+	return list
+}
+
 // noOffer says why there is no rate of the named services, or of any if none
 // are named: refused by all, or not to be had now.
 func (s *Service) noOffer(got []asking, services []string, parcel carrier.OneParcel) error {

@@ -145,7 +145,7 @@ func (s *Service) offersNamed(ctx context.Context, policy Policy, in Request) (O
 		if err := unknownService(asked, got, services, "/service"); err != nil {
 			return Offers{}, err
 		}
-		return Offers{}, s.noOffer(got, services, carrier.OneParcel(in.OneParcel))
+		return Offers{Failed: failures(got)}, s.noOffer(got, services, carrier.OneParcel(in.OneParcel))
 	}
 	if err := unmetLimits(rates, in.Order.DeliverBy, in.MaxAmount); err != nil {
 		return Offers{}, err
@@ -199,7 +199,7 @@ func (s *Service) decide(
 	})
 	rates := offered(got, nil)
 	if len(rates) == 0 {
-		return decision{input: in}, s.noOffer(got, nil, parcel)
+		return decision{input: in, failed: failures(got)}, s.noOffer(got, nil, parcel)
 	}
 
 	d := decision{Decision: p.Book.Decide(in, rates), input: in, failed: failures(got)}
@@ -223,10 +223,12 @@ func (s *Service) decide(
 func (s *Service) notQuoted(got []asking) (list []ship.FailedOffer) {
 	for _, a := range got {
 		if a.err != nil {
+			failed := a.failure()
 			list = append(list, ship.FailedOffer{
 				Carrier: a.carrier,
-				Code:    a.failure().Code(),
-				Message: s.accounts.Reason(a.failure()),
+				Code:    failed.Code(),
+				Message: s.accounts.Reason(failed),
+				Reason:  failed.NotQuoted(time.Now()).Reason,
 			})
 		}
 	}

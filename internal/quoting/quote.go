@@ -164,16 +164,19 @@ func namesOf(carriers []*carrier.Carrier) []string {
 
 // asking is one carrier's answer to a request for rates.
 type asking struct {
-	carrier string
-	rates   []ship.Rate
-	removed []carrier.Removal // offers of services that cannot do what the order asks for
-	err     error
-	late    bool // it had not answered at the soft deadline
-	took    time.Duration
+	carrier    string
+	connection ship.ConnectionID
+	rates      []ship.Rate
+	removed    []carrier.Removal // offers of services that cannot do what the order asks for
+	err        error
+	late       bool // it had not answered at the soft deadline
+	took       time.Duration
 }
 
 // failure is why the carrier did not quote.
-func (a asking) failure() carrier.Failure { return carrier.Failure{Carrier: a.carrier, Err: a.err} }
+func (a asking) failure() carrier.Failure {
+	return carrier.Failure{Carrier: a.carrier, Connection: a.connection, Err: a.err}
+}
 
 // An inquiry is what carriers are asked to quote.
 type inquiry struct {
@@ -204,10 +207,11 @@ func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquir
 	for i, c := range carriers {
 		// This stands if the carrier has not answered at the soft deadline.
 		got[i] = asking{
-			carrier: c.Spec().Name,
-			late:    true,
-			took:    q.soft,
-			err:     ship.Errorf(ship.Unavailable, "the carrier did not respond in time"),
+			carrier:    c.Spec().Name,
+			connection: c.Connection,
+			late:       true,
+			took:       q.soft,
+			err:        &ship.Error{Kind: ship.Unavailable, Message: "the carrier did not respond in time", Err: context.DeadlineExceeded},
 		}
 		// A carrier may answer after this has returned; its answer can still be cached.
 		go func() { answers <- numbered{i, s.askOne(context.WithoutCancel(ctx), c, q)} }()
@@ -238,13 +242,13 @@ func areInstant(carriers []*carrier.Carrier, order ship.Order) bool {
 func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) asking {
 	start := time.Now()
 	if off := c.WhyOff(carrier.AbilityBuy); off != nil {
-		return asking{carrier: c.Spec().Name, err: off} // what cannot be bought is not quoted
+		return asking{carrier: c.Spec().Name, connection: c.Connection, err: off} // what cannot be bought is not quoted
 	}
 	extras := q.order.Options.Extras()
 	if extras != nil {
 		// A carrier that cannot take the order whatever the service is not asked.
 		if err := c.CheckExtras(extras); err != nil {
-			return asking{carrier: c.Spec().Name, err: err}
+			return asking{carrier: c.Spec().Name, connection: c.Connection, err: err}
 		}
 	}
 
@@ -262,7 +266,7 @@ func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) ask
 		rates[i].Connection = c.Connection
 	}
 
-	answer := asking{carrier: c.Spec().Name, rates: rates, err: err}
+	answer := asking{carrier: c.Spec().Name, connection: c.Connection, rates: rates, err: err}
 	if extras != nil && err == nil {
 		answer.rates, answer.removed = c.RemoveUnable(rates, extras)
 	}
@@ -297,8 +301,11 @@ func offered(got []asking, services []string) []ship.Rate {
 // quoteError is why a carrier did not quote, as clients see it.
 func (s *Service) quoteError(a asking, parcel carrier.OneParcel) QuoteError {
 	failed := a.failure()
+	missed := failed.NotQuoted(time.Now())
 	return QuoteError{
 		Carrier:   a.carrier,
+		Reason:    missed.Reason,
+		RetryAt:   missed.RetryAt,
 		Code:      failed.Code(),
 		Message:   s.accounts.Reason(failed),
 		Fields:    failed.Fields(parcel),

@@ -126,6 +126,8 @@ type Quote struct {
 type QuoteError struct {
 	Carrier   string
 	Code      string
+	Reason    ship.NotQuotedReason
+	RetryAt   time.Time         // when the carrier can be asked again; zero if that is not known
 	Message   string            // names the carrier
 	Fields    []ship.FieldError // that it objects to
 	Refusal   ship.Refusal      // its own words

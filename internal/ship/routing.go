@@ -56,6 +56,10 @@ type FailedOffer struct {
 	Message string `json:"message"`
 	Service string `json:"service,omitempty"` // that it was asked to sell; "" if it gave no offer
 	Price   Money  `json:"price,omitzero"`    // of that service
+
+	// Reason is why it gave no offer. Answers of the API do not have it, so that
+	// they stay as they are.
+	Reason NotQuotedReason `json:"reason,omitempty"`
 }
 
 // Seen are the offers of a decision. They are stored with every shipment, so

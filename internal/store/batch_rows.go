@@ -12,7 +12,7 @@ import (
 
 // The lines of a batch: read, claimed for a purchase, and saved.
 
-const batchRowColumns = `row_number, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id`
+const batchRowColumns = `row_number, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id, not_quoted, requote`
 
 const sqlBatchRows = `
 SELECT ` + batchRowColumns + ` FROM batch_rows
@@ -49,12 +49,14 @@ func readBatchRow(r pgx.CollectableRow, further ...any) (BatchRow, error) {
 	var (
 		row         BatchRow
 		cells, rate []byte
+		notQuoted   []byte
 		minor       *int64
 		currency    *string
 	)
 	err := r.Scan(append([]any{
 		&row.Number, &row.State, &row.Revision, &row.Tries, &cells,
 		&row.Problems, &rate, &minor, &currency, &row.Shipment,
+		&notQuoted, &row.Requote,
 	}, further...)...)
 	if err != nil {
 		return row, err
@@ -64,6 +66,11 @@ func readBatchRow(r pgx.CollectableRow, further ...any) (BatchRow, error) {
 
 	if err := json.Unmarshal(cells, &row.Cells); err != nil {
 		return row, fmt.Errorf("read line %d of a batch: %w", row.Number, err)
+	}
+	if notQuoted != nil {
+		if err := json.Unmarshal(notQuoted, &row.NotQuoted); err != nil {
+			return row, fmt.Errorf("read who did not quote line %d of a batch: %w", row.Number, err)
+		}
 	}
 	if rate != nil {
 		row.Rate = new(ship.Rate)
@@ -108,10 +115,12 @@ UPDATE batch_rows r SET
   rate = v.rate::jsonb,
   amount_minor = v.amount_minor,
   currency = v.currency,
-  shipment_id = v.shipment_id
+  shipment_id = v.shipment_id,
+  not_quoted = v.not_quoted::jsonb,
+  requote = v.requote
 FROM unnest(@numbers::int[], @read_revisions::int[], @states::text[], @revisions::int[], @attempts::int[],
-  @cells::text[], @errors::text[], @rates::text[], @amounts::bigint[], @currencies::text[], @shipments::uuid[])
-  AS v (row_number, read_revision, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id)
+  @cells::text[], @errors::text[], @rates::text[], @amounts::bigint[], @currencies::text[], @shipments::uuid[], @not_quoted::text[], @requotes::boolean[])
+  AS v (row_number, read_revision, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id, not_quoted, requote)
 WHERE r.account_id = @account AND r.livemode = @livemode AND r.batch_id = @id AND r.row_number = v.row_number
   AND r.revision = v.read_revision AND r.state = ANY (@from::text[])`
 
@@ -157,6 +166,15 @@ func (c columns) addBatchRow(row ChangedRow) error {
 		rate = new(string(text))
 	}
 
+	var notQuoted *string
+	if row.NotQuoted != nil {
+		text, err := json.Marshal(row.NotQuoted)
+		if err != nil {
+			return fmt.Errorf("write who did not quote line %d of a batch: %w", row.Number, err)
+		}
+		notQuoted = new(string(text))
+	}
+
 	// A price of zero in some currency is a price; only no amount at all is NULL.
 	var minor *int64
 	if !row.Price.IsZero() {
@@ -174,6 +192,8 @@ func (c columns) addBatchRow(row ChangedRow) error {
 	c.add("amounts", minor)
 	c.add("currencies", null(row.Price.Currency))
 	c.add("shipments", null(row.Shipment))
+	c.add("not_quoted", notQuoted)
+	c.add("requotes", row.Requote)
 	return nil
 }
 
@@ -186,7 +206,9 @@ UPDATE batch_rows SET
   errors = nullif(jsonb_path_query_array(coalesce(errors, '[]'), '$[*] ? (@.accepted == true)'), '[]'),
   rate = NULL,
   amount_minor = NULL,
-  currency = NULL
+  currency = NULL,
+  not_quoted = NULL,
+  requote = false
 WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state = 'failed'
   AND NOT jsonb_path_exists(coalesce(errors, '[]'), '$[*] ? (exists (@.shipment) && !(@.accepted == true))')`
 

@@ -42,6 +42,9 @@ type BatchRow struct {
 	Rate     *ship.Rate
 	Price    ship.Money // of the rate, or what was paid
 	Shipment ship.ShipmentID
+
+	NotQuoted []ship.NotQuoted // carriers that gave no rate; nil if none was asked
+	Requote   bool             // it waits to be quoted again
 }
 
 // A BatchTally is how many rows of a batch are in a state, and what those in

@@ -80,6 +80,7 @@ var PersonalData = []PersonalColumns{
 	{"batch_rows", []string{"cells", "errors"}, DataErased, "personal fields and columns without a meaning"},
 	{"batch_rows", []string{"request"}, DataErased, "what an API client asked for, as a whole"},
 	{"batch_rows", []string{"state", "rate", "currency"}, DataNone, ""},
+	{"batch_rows", []string{"not_quoted"}, DataNone, "carriers without a rate and codes of reasons"},
 	{"bulk_action_rows", []string{"error_message"}, DataErased, "carriers quote addresses"},
 	{"bulk_action_rows", []string{"state", "idempotency_key", "error_code"}, DataNone, "keys of our own and codes"},
 	{"bulk_actions", []string{"kind", "state", "form_key", "created_by"}, DataAccount, "who started it"},

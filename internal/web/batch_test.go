@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store/storetest"
 	"github.com/waybillhq/waybill/internal/web/parts"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -27,8 +28,9 @@ func (b *bench) batches(c site.Config) *batch.Service {
 		Carriers: func(context.Context, ship.Tenant) ([]batch.Carrier, error) {
 			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
 		},
-		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+		Quote: func(ctx context.Context, r batch.Request) (batch.Quoted, error) {
+			offered, err := c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, ForPurchase: true})
+			return batch.Quoted{Rate: offered.Rate, NotQuoted: offered.NotQuoted, Warnings: offered.Warnings}, err
 		},
 		CheckAddress: func(_ context.Context, _ ship.Tenant, address ship.Address) (ship.AddressCheck, error) {
 			check := ship.AddressCheck{Verdict: ship.AddressValid, Address: address}
@@ -57,6 +59,13 @@ func (b *bench) batch(t ship.Tenant, text string) ship.BatchID {
 	b.must(b.web.Batch.Check(b.Context(), t, up.ID, up.ColumnMapping))
 	b.workBatch(t, up.ID)
 	return up.ID
+}
+
+// exec changes rows behind the service's back.
+func (b *bench) exec(statement string, args ...any) {
+	b.Helper()
+	_, err := storetest.Conn(b, b.database).Exec(b.Context(), statement, args...)
+	b.must(err)
 }
 
 func (b *bench) workBatch(t ship.Tenant, id ship.BatchID) {
@@ -215,6 +224,90 @@ func TestABatchGoesThroughItsPages(t *testing.T) {
 	zpl := b.send(member.Shipper, path+"/labels.zpl", nil)
 	if strings.Count(zpl.Body.String(), "^XA") != 2 {
 		t.Errorf("zpl: %d", zpl.Code)
+	}
+}
+
+// Before money is spent, a batch says which carriers did not quote, and why; a
+// person waits, or goes on without them.
+func TestABatchPageSaysWhoDidNotQuote(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner.ID}
+	id := b.batch(tenant, "Order,Recipient,Street,City,State,Zip,Country,Weight\nA,Ada,1 Main St,Austin,TX,78701,US,2\nB,Bob,2 Main St,Austin,TX,78701,US,2\n")
+	b.workBatch(tenant, id)
+	path := b.home + "/batches/" + string(id)
+	if page := b.send(member.Shipper, path, nil).Body.String(); strings.Contains(page, "did not quote") || !strings.Contains(page, "Buy 2 labels") {
+		t.Fatalf("all carriers quoted, and the page says: %s", page)
+	}
+
+	b.exec(`UPDATE batch_rows SET not_quoted = '[
+		{"carrier": "usps", "reason": "rate_limited", "retryAt": "2099-01-01T06:12:00Z"},
+		{"carrier": "fedex", "reason": "missing_field", "fields": ["/parcels/0/dimensions"]},
+		{"carrier": "dhl_express", "reason": "refused"}]' WHERE row_number = 1`)
+	page := b.send(member.Shipper, path, nil).Body.String()
+	for _, want := range []string{
+		"USPS did not quote 1 of 2 orders: its rate limit is reached", "06:12 UTC", "FedEx did not quote 1 of 2 orders: it needs length, width and height",
+		"Wait and quote again", "Buy anyway: 2 labels", "No rate from USPS: its rate limit is reached; FedEx: it needs length, width and height.", "Not offered by DHL Express",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "DHL Express did not quote") {
+		t.Error("a carrier that does not take the order is a warning")
+	}
+	if page := b.send(member.Viewer, path, nil).Body.String(); !strings.Contains(page, "USPS did not quote") || strings.Contains(page, "Wait and quote again") {
+		t.Error("a viewer does not see the warning alone")
+	}
+
+	// Waiting shows what for, and ends when the person says so.
+	if w := b.send(member.Shipper, path, form("do", "wait")); w.Code != http.StatusSeeOther {
+		t.Fatalf("wait: %d %s", w.Code, w.Body)
+	}
+	waiting := b.send(member.Shipper, path, nil).Body.String()
+	if !strings.Contains(waiting, "Waiting for USPS") || !strings.Contains(waiting, "1 order left") || strings.Contains(waiting, "Buy anyway") {
+		t.Errorf("while it waits: %s", waiting)
+	}
+	if w := b.send(member.Shipper, path, form("do", "continue")); w.Code != http.StatusSeeOther {
+		t.Fatalf("continue: %d %s", w.Code, w.Body)
+	}
+	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "Buy anyway: 2 labels") {
+		t.Error("it cannot be bought without waiting")
+	}
+
+	// Quoted again, nobody is missing.
+	b.send(member.Shipper, path, form("do", "wait"))
+	b.workBatch(tenant, id)
+	if page := b.send(member.Shipper, path, nil).Body.String(); strings.Contains(page, "did not quote") || !strings.Contains(page, "Buy 2 labels") {
+		t.Errorf("after it was quoted again: %s", page)
+	}
+	if w := b.send(member.Shipper, path, form("do", "wait")); w.Code != http.StatusConflict {
+		t.Errorf("waiting for nobody: %d", w.Code)
+	}
+}
+
+// The state of a batch says what is left to do, and never more than was done.
+func TestTheStateOfABatchIsTrue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner.ID}
+	id := b.batch(tenant, "Order,Recipient,Street,City,State,Zip,Country,Weight\nA,Ada,1 Main St,Austin,TX,78701,US,2\nB,Bob,2 Main St,Austin,TX,78701,US,2\n")
+	b.workBatch(tenant, id)
+	for _, tc := range []struct{ state, first, second, want string }{
+		{"ready", "rated", "invalid", "Ready to buy"},
+		{"ready", "invalid", "invalid", "Needs fixes"},
+		{"ready", "skipped", "skipped", "Nothing to buy"},
+		{"done", "pending", "pending", "Pending"},
+		{"done", "purchased", "pending", "Bought, 1 pending"},
+		{"done", "failed", "skipped", "Nothing bought"},
+		{"done", "purchased", "failed", "Bought, 1 not bought"},
+		{"done", "purchased", "skipped", "Bought"},
+	} {
+		b.exec("UPDATE batches SET state = $1", tc.state)
+		b.exec("UPDATE batch_rows SET state = CASE row_number WHEN 1 THEN $1 ELSE $2 END", tc.first, tc.second)
+		if list := b.send(member.Shipper, b.home+"/batches", nil).Body.String(); !strings.Contains(list, "<i></i>"+tc.want+"</span>") {
+			t.Errorf("%+v: the list has another state", tc)
+		}
 	}
 }
 

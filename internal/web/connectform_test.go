@@ -106,8 +106,9 @@ func TestACarrierAccountSaysWhatIsLimitedAndUntilWhen(t *testing.T) {
 		waits map[carrier.Operation]time.Duration
 		want  string
 	}{
-		{map[carrier.Operation]time.Duration{carrier.OpRates: 7 * time.Minute}, "Rates limited until " + until.UTC().Format("15:04") + " UTC ; labels and tracking work"},
-		{map[carrier.Operation]time.Duration{carrier.OpRates: 6 * time.Minute, carrier.OpTrack: 7 * time.Minute}, "Rates and tracking limited until " + until.UTC().Format("15:04") + " UTC ; labels work"},
+		{map[carrier.Operation]time.Duration{carrier.OpRates: 7 * time.Minute}, "Rates limited until " + until.UTC().Format("15:04") + " UTC · labels and tracking work"},
+		{map[carrier.Operation]time.Duration{carrier.OpRates: 6 * time.Minute, carrier.OpTrack: 7 * time.Minute}, "Rates and tracking limited until " + until.UTC().Format("15:04") + " UTC · labels work"},
+		{map[carrier.Operation]time.Duration{carrier.OpTrack: 7 * time.Minute}, "Tracking limited until " + until.UTC().Format("15:04") + " UTC · rates and labels work"},
 		{map[carrier.Operation]time.Duration{carrier.OpRates: time.Second}, ""},
 		{nil, ""},
 	} {
@@ -117,6 +118,17 @@ func TestACarrierAccountSaysWhatIsLimitedAndUntilWhen(t *testing.T) {
 			if strings.Contains(text, "limited until") != (tc.want != "") || !strings.Contains(text, tc.want) {
 				t.Errorf("%s with %v lacks %q: %s", path, tc.waits, tc.want, text)
 			}
+
+			// Tracking can wait; a carrier that cannot quote is not working.
+			isLimited := tc.waits[carrier.OpRates] > time.Minute
+			if strings.Contains(text, " Limited ") != isLimited {
+				t.Errorf("%s with %v has another state: %s", path, tc.waits, text)
+			}
+		}
+
+		needs := b.send(member.Owner, b.home+"/attention", nil).Body.String()
+		if strings.Contains(needs, "USPS: limited until") != (tc.waits[carrier.OpRates] > time.Minute) {
+			t.Errorf("with %v other things need attention: %s", tc.waits, needs)
 		}
 	}
 }

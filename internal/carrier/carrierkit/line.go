@@ -313,13 +313,16 @@ func (l *line) stats() []Stat {
 	return all
 }
 
-// waits returns how long the next call of each operation would wait.
+// waits returns how long the next call of each operation would wait. Of rates it is
+// how long a handful of calls would: a quota that has one call a minute left for
+// them is used up for anybody with more than one order.
 func (l *line) waits() map[carrier.Operation]time.Duration {
 	list := map[carrier.Operation]time.Duration{}
 	now := time.Now()
 	for _, op := range []carrier.Operation{carrier.OpRates, carrier.OpBuy, carrier.OpTrack, carrier.OpCheckAddress} {
 		list[op] = l.pace.next(priorityOf(op))
 	}
+	list[carrier.OpRates] = l.pace.last(ratePriority, l.pace.several(ratePriority))
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -333,7 +336,27 @@ func (l *line) waits() map[carrier.Operation]time.Duration {
 	return list
 }
 
+// waitFor returns how long it takes until so many calls of the operation can have
+// been made, if nobody else makes any.
+func (l *line) waitFor(op carrier.Operation, calls int) time.Duration {
+	wait := l.pace.last(priorityOf(op), calls)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if state := l.operations[op]; state != nil {
+		if retry, isRefused := state.breaker.refuses(time.Now()); isRefused {
+			wait = max(wait, retry)
+		}
+	}
+	return wait
+}
+
 // unreachable is the error of a call whose breaker is open.
 func unreachable(retry time.Duration) error {
-	return &ship.Error{Kind: ship.Unavailable, Message: "the carrier is not responding at the moment; nothing was sent", RetryAfter: retry}
+	return &ship.Error{
+		Kind:       ship.Unavailable,
+		Message:    "the carrier is not responding at the moment; nothing was sent",
+		RetryAfter: retry,
+		Err:        carrier.ErrCircuitOpen,
+	}
 }

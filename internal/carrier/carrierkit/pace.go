@@ -203,7 +203,11 @@ func (p *pacer) heldFor() time.Duration {
 }
 
 // next returns how long a call of the priority would wait if it were made now.
-func (p *pacer) next(level priority) time.Duration {
+func (p *pacer) next(level priority) time.Duration { return p.last(level, 1) }
+
+// last returns how long the last of so many calls of the priority would wait if
+// all were made now.
+func (p *pacer) last(level priority, calls int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -212,7 +216,17 @@ func (p *pacer) next(level priority) time.Duration {
 	if p.spent == nil {
 		return pause
 	}
-	return max(pause, p.wait(now, level, p.ahead(level)))
+	return max(pause, p.wait(now, level, p.ahead(level)+max(calls, 1)-1))
+}
+
+// several returns how many calls of the priority make a handful of work: ten, or as
+// many as the quota has for it at once.
+func (p *pacer) several(level priority) int {
+	if p.spent == nil {
+		return 1
+	}
+	atOnce := min(p.quota.Burst-p.keepBurst[level], p.quota.Calls-p.keepCalls[level])
+	return max(min(atOnce, 10), 1)
 }
 
 // left returns how many calls the quota has at this moment; -1 if it has no

@@ -134,6 +134,29 @@ func TestSixtyCallsAnHourLeaveRoomForPurchases(t *testing.T) {
 	}
 }
 
+// Tracking that asks all day leaves a share for rates, and both leave one for
+// labels.
+func TestTrackingLeavesRoomForRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		via := over(d.answer).Doer(carrier.Spec{Quota: carrier.Quota{Calls: 60, Per: time.Hour}}, "a")
+		for _, step := range []struct {
+			op   carrier.Operation
+			want int
+		}{{carrier.OpTrack, 36}, {carrier.OpRates, 12}, {carrier.OpBuy, 12}} {
+			sent := 0
+			for range 100 {
+				if send(t.Context(), via, step.op, time.Millisecond) == nil {
+					sent++
+				}
+			}
+			if sent != step.want {
+				t.Errorf("%d calls for %s were sent, want %d", sent, step.op, step.want)
+			}
+		}
+	})
+}
+
 func TestTheMostUrgentWaiterGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -315,12 +338,24 @@ func TestWaitsTellWhatIsLimitedAndForHowLong(t *testing.T) {
 
 		_ = calls(t, via, carrier.OpRates, 16) // what the burst leaves beside its share for labels
 		waits := traffic.Waits("a")
-		if waits[carrier.OpRates] != time.Minute || waits[carrier.OpBuy] != 0 {
+		if waits[carrier.OpRates] != 10*time.Minute || waits[carrier.OpBuy] != 0 {
 			t.Errorf("after a burst of rates: %v", waits)
 		}
+		if wait := traffic.WaitFor("a", carrier.OpRates, 1); wait != time.Minute {
+			t.Errorf("the next call waits for %v", wait)
+		}
+		if wait := traffic.WaitFor("a", carrier.OpRates, 60); wait < time.Hour || wait > 2*time.Hour {
+			t.Errorf("sixty more take %v", wait)
+		}
 		time.Sleep(time.Minute)
+		if wait := traffic.WaitFor("a", carrier.OpRates, 1); wait != 0 {
+			t.Errorf("a minute later a call waits for %v", wait)
+		}
+
+		// One call a minute is not what a person means by working.
+		time.Sleep(9 * time.Minute)
 		if wait := traffic.Waits("a")[carrier.OpRates]; wait != 0 {
-			t.Errorf("a minute later rates wait for %v", wait)
+			t.Errorf("ten minutes later rates wait for %v", wait)
 		}
 	})
 }

@@ -257,8 +257,8 @@ func (t *Traffic) Stats() []Stat {
 }
 
 // Waits says how long the next call of each operation would wait at a
-// connection: for the quota, for a pause that the carrier asked for, or because
-// the carrier does not answer. It is nil for a connection that was not used.
+// connection, of rates how long some calls would: for the quota, for a pause that
+// the carrier asked for, or because the carrier does not answer. It is nil for a connection that was not used.
 func (t *Traffic) Waits(connection string) map[carrier.Operation]time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -268,6 +268,19 @@ func (t *Traffic) Waits(connection string) map[carrier.Operation]time.Duration {
 		}
 	}
 	return nil
+}
+
+// WaitFor says how long it takes at a connection until so many calls of the
+// operation can have been made. It is zero for a connection that was not used.
+func (t *Traffic) WaitFor(connection string, op carrier.Operation, calls int) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, found := range t.lines {
+		if key.connection == connection {
+			return found.waitFor(op, calls)
+		}
+	}
+	return 0
 }
 
 // Close ends the connections that are idle. Calls under way go on.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -92,7 +93,7 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 
 	for i := range order.Parcels {
 		parcel := &order.Parcels[i]
-		grams, err := m.billableWeight(parcel)
+		grams, err := m.billableWeight(parcel, i)
 		if err != nil {
 			return load{}, err
 		}
@@ -103,7 +104,7 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 
 	if insured := order.Options.InsuredValue; !insured.IsZero() {
 		if insured.Currency != "USD" {
-			return load{}, m.refuse(m.refusals.value, "the insured value must be in USD")
+			return load{}, m.refuseField(m.refusals.value, "/options/insuredValue/currency", "the insured value must be in USD")
 		}
 		weighed.insurance = (max(insured.Minor, 10000) - 1) / 10000 * m.insurance // the first 100 dollars are free
 	}
@@ -122,14 +123,14 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 }
 
 // billableWeight returns the weight that a parcel is charged for: its own or
-// that of its volume.
-func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
+// that of its volume. It is the i-th parcel.
+func (m *model) billableWeight(parcel *ship.Parcel, i int) (int64, error) {
 	if parcel.WeightGrams > m.maxGrams {
-		return 0, m.refuse(m.refusals.weight, "a parcel may weigh at most %s", parcel.WeightUnit.Format(m.maxGrams))
+		return 0, m.refuseField(m.refusals.weight, parcelPointer(i, "weight"), "a parcel may weigh at most %s", parcel.WeightUnit.Format(m.maxGrams))
 	}
 	if parcel.Packaging != "" && parcel.Packaging != "custom" {
 		if !slices.ContainsFunc(m.packagings, func(p carrier.Packaging) bool { return p.Code == parcel.Packaging }) {
-			return 0, m.refuse(m.refusals.packaging, "the packaging is not a packaging type of %s", m.title)
+			return 0, m.refuseField(m.refusals.packaging, parcelPointer(i, "packaging"), "the packaging is not a packaging type of %s; %s", m.title, m.packagingWords())
 		}
 		return parcel.WeightGrams, nil // the carrier's own boxes have no volume
 	}
@@ -143,9 +144,24 @@ func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
 	longest := max(sides.LengthMM, sides.WidthMM, sides.HeightMM)
 	girth := 2 * (sides.LengthMM + sides.WidthMM + sides.HeightMM - longest)
 	if longest > m.maxSideMM || longest+girth > m.maxGirthMM {
-		return 0, m.refuse(m.refusals.size, "the longest side may be at most %s, and length plus girth at most %s", sides.Unit.Format(m.maxSideMM), sides.Unit.Format(m.maxGirthMM))
+		return 0, m.refuseField(m.refusals.size, parcelPointer(i, "dimensions"), "the longest side may be at most %s, and length plus girth at most %s", sides.Unit.Format(m.maxSideMM), sides.Unit.Format(m.maxGirthMM))
 	}
 	return max(parcel.WeightGrams, sides.LengthMM*sides.WidthMM*sides.HeightMM/m.volume), nil
+}
+
+// parcelPointer points to a field of the i-th parcel.
+func parcelPointer(i int, field string) string { return fmt.Sprintf("/parcels/%d/%s", i, field) }
+
+// packagingWords lists the carrier's own packaging types.
+func (m *model) packagingWords() string {
+	if len(m.packagings) == 0 {
+		return "it has none of its own: send custom, or leave packaging out"
+	}
+	codes := []string{"custom"}
+	for _, packaging := range m.packagings {
+		codes = append(codes, packaging.Code)
+	}
+	return "it must be one of " + strings.Join(codes, ", ")
 }
 
 // units returns a weight in thousandths of the carrier's unit, rounded up to

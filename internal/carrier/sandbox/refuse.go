@@ -41,6 +41,10 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 		return err
 	}
 
+	if customs := order.Customs; m.name == "usps" && customs != nil && strings.EqualFold(customs.Incoterm, "DDP") {
+		return m.refuseField(m.refusals.value, "/customs/incoterm", "%s does not offer prepaid duties: leave the Incoterm out, or choose another carrier", m.title)
+	}
+
 	days := m.daysAhead
 	if weighed.lane.kind == across {
 		days = m.daysAbroad

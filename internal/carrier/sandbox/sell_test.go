@@ -198,6 +198,11 @@ func TestCustomsBordersAreNotThoseOfCountries(t *testing.T) {
 	}
 }
 
+// everywhere is the pointer of a refusal of all four carriers.
+func everywhere(pointer string) map[string]string {
+	return map[string]string{"ups": pointer, "usps": pointer, "fedex": pointer, "dhl_express": pointer}
+}
+
 // TestTheSandboxRefusesWhatItsLiveCarrierRefuses compares with the limits that
 // the live drivers have, field by field.
 func TestTheSandboxRefusesWhatItsLiveCarrierRefuses(t *testing.T) {
@@ -218,6 +223,13 @@ func TestTheSandboxRefusesWhatItsLiveCarrierRefuses(t *testing.T) {
 		{"in forty days", func(o *ship.Order) { o.ShipDate = day(40) }, map[string]string{"ups": "/shipDate", "fedex": "/shipDate", "dhl_express": "/shipDate"}},
 		{"to Iran", to("IR"), map[string]string{"ups": "/destination/country", "usps": "/destination/country", "fedex": "/destination/country", "dhl_express": "/destination/country"}},
 		{"from Cuba", func(o *ship.Order) { o.Origin.Country, o.Origin.State = "CU", "" }, map[string]string{"ups": "/origin/country", "usps": "/origin/country", "fedex": "/origin/country", "dhl_express": "/origin/country"}},
+		{"prepaid duties", func(o *ship.Order) { o.Customs = &ship.Customs{Incoterm: "DDP"} }, map[string]string{"usps": "/customs/incoterm"}},
+		{"a heavy parcel", func(o *ship.Order) { o.Parcels[0].WeightGrams = 90_718 }, everywhere("/parcels/0/weight")},
+		{"a long parcel", func(o *ship.Order) {
+			o.Parcels[0].Dimensions = &ship.Dimensions{LengthMM: 7620, WidthMM: 100, HeightMM: 100}
+		}, everywhere("/parcels/0/dimensions")},
+		{"a box of nobody", func(o *ship.Order) { o.Parcels[0].Packaging = "medium_box_of_nobody" }, everywhere("/parcels/0/packaging")},
+		{"insured in euros", func(o *ship.Order) { o.Options.InsuredValue = ship.Money{Minor: 5000, Currency: "EUR"} }, everywhere("/options/insuredValue/currency")},
 		{"today", func(o *ship.Order) { o.ShipDate = day(0) }, nil},
 	} {
 		for _, name := range sandbox.Names {

@@ -34,6 +34,9 @@ type batchView struct {
 	Documents int           // customs documents of the shipments that were bought
 	Countries []parts.Choice
 	Locations []parts.Choice // none if the account has no location
+
+	Quotes   batch.QuoteSummary // carriers that did not quote, before the purchase
+	Accounts offers.AccountNames
 }
 
 // rowView is a line of the table.
@@ -98,6 +101,8 @@ func (p batchView) Pending() int { return p.Tally.Rows[batch.RowPending] }
 // never.
 func (p batchView) Again() string {
 	switch {
+	case p.Awaits():
+		return "every 10s"
 	case p.Busy():
 		return "every 700ms"
 	case p.Pending() > 0:
@@ -156,11 +161,11 @@ func getBatch(v *site.Visit) error {
 	// The part is the summary, which the page polls for. When the work is done,
 	// the table below it is out of date, so the whole page is loaded again.
 	frame := v.Frame(current.Name, "batches")
-	if page.Again() == "" || !page.Busy() && v.Query("busy") != "" {
-		v.Writer.Header().Set("HX-Refresh", "true")
-	}
 	if err := countLines(v, &page); err != nil {
 		return err
+	}
+	if page.Again() == "" || !page.Busy() && v.Query("busy") != "" {
+		v.Writer.Header().Set("HX-Refresh", "true")
 	}
 	return v.Show(http.StatusOK, batchSummary(frame, page, false))
 }
@@ -242,6 +247,9 @@ func countDoubtful(v *site.Visit, page *batchView) error {
 // countLines counts what the page's summary shows beside the tally. While the
 // batch is being processed the summary shows none of it.
 func countLines(v *site.Visit, page *batchView) error {
+	if err := summarizeQuotes(v, page); err != nil {
+		return err
+	}
 	if page.Busy() {
 		return nil
 	}
@@ -396,6 +404,19 @@ func (r rowView) Doubtings() []string {
 	return list
 }
 
+// Objections describes what customs would object to.
+func (r rowView) Objections() []string {
+	list := make([]string, len(r.Warnings))
+	for i, warning := range r.Warnings {
+		title := "Customs"
+		if warning.Field != "" {
+			title = batch.Title(warning.Field)
+		}
+		list[i] = title + ": " + strings.TrimSuffix(warning.Detail, ".") + "."
+	}
+	return list
+}
+
 // Inputs returns the fields of the line, those with an error first.
 func (r rowView) Inputs() []parts.Input {
 	var invalid, valid []parts.Input
@@ -421,8 +442,8 @@ func (r rowView) Inputs() []parts.Input {
 }
 
 // changeBatch handles POST /app/{account}/{mode}/batches/{id}: it buys the batch,
-// retries the lines that were not sold, uses the addresses that carriers suggest, or
-// discards it.
+// has lines quoted again or ends the waiting for that, retries the lines that were not
+// sold, uses the addresses that carriers suggest, or discards it.
 func changeBatch(v *site.Visit) error {
 	current, err := batchOf(v)
 	if err != nil {
@@ -440,6 +461,12 @@ func changeBatch(v *site.Visit) error {
 
 	case "retry":
 		err = v.Batch.Retry(v.Audited("batch.retried", "", details), v.Tenant(), current.ID)
+
+	case "wait":
+		err = v.Batch.QuoteAgain(v.Audited("batch.checked", "", details), v.Tenant(), current.ID)
+
+	case "continue":
+		err = v.Batch.KeepRates(v.Audited("batch.checked", "", details), v.Tenant(), current.ID)
 
 	case "suggestions":
 		err = v.Batch.UseSuggestions(v.Audited("batch.checked", "", details), v.Tenant(), current.ID)

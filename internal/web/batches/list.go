@@ -184,9 +184,35 @@ func batchWord(listed batch.Batch) (word, class string) {
 	case batch.Buying:
 		return "Buying", "badge badge-in_transit"
 	case batch.Done:
-		return "Bought", "badge badge-ok"
+		return doneWord(listed.Tally.Rows)
 	}
-	return "Ready to buy", "badge badge-label_generated"
+
+	rows := listed.Tally.Rows
+	switch {
+	case rows[batch.RowRated] > 0:
+		return "Ready to buy", "badge badge-label_generated"
+	case rows[batch.RowBad]+rows[batch.RowFailed] > 0:
+		return "Needs fixes", "badge badge-fail"
+	}
+	return "Nothing to buy", "badge"
+}
+
+// doneWord names the state of a batch that nobody works on any more.
+func doneWord(rows map[string]int) (word, class string) {
+	bought := rows[batch.RowBought]
+	pending := rows[batch.RowPending]
+	failed := rows[batch.RowFailed]
+	switch {
+	case pending > 0 && bought == 0:
+		return "Pending", "badge badge-warn"
+	case pending > 0:
+		return "Bought, " + parts.Grouped(pending) + " pending", "badge badge-warn"
+	case bought == 0:
+		return "Nothing bought", "badge badge-fail"
+	case failed > 0:
+		return "Bought, " + parts.Grouped(failed) + " not bought", "badge badge-warn"
+	}
+	return "Bought", "badge badge-ok"
 }
 
 // Word names the state of the line, with the class of its badge.

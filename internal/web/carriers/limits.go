@@ -1,10 +1,12 @@
 package carriers
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web/site"
 )
@@ -16,10 +18,6 @@ type limit struct {
 	Limited []string // what must wait, such as "rates"
 	Works   []string // what works all the same
 }
-
-// shownWait is the shortest wait that is shown. A shorter one is over by the
-// time the page is read.
-const shownWait = 5 * time.Second
 
 // limitedWork are the uses of a carrier account, with the operation of each.
 var limitedWork = []struct {
@@ -42,7 +40,7 @@ func limitOf(v *site.Visit, id ship.ConnectionID) (current limit) {
 	now := time.Now()
 	for _, work := range limitedWork {
 		wait := waits[work.operation]
-		if wait < shownWait {
+		if wait < site.ShownWait {
 			current.Works = append(current.Works, work.word)
 			continue
 		}
@@ -55,10 +53,21 @@ func limitOf(v *site.Visit, id ship.ConnectionID) (current limit) {
 	return current
 }
 
+// isSerious reports whether the limit keeps orders from being quoted or bought.
+// Tracking can wait.
+func (l limit) isSerious() bool {
+	return slices.Contains(l.Limited, "rates") || slices.Contains(l.Limited, "labels")
+}
+
+// failsOften reports whether most calls of the last day failed.
+func failsOften(health *journal.Health) bool {
+	return health != nil && health.Calls >= 10 && 2*health.Failed >= health.Calls
+}
+
 // Title says what is limited: "Rates and tracking limited until".
 func (l limit) Title() string { return sentenceStart(listed(l.Limited)) + " limited until" }
 
-// Rest says what works all the same: "; labels and tracking work". It is empty if
+// Rest says what works all the same: "labels and tracking work". It is empty if
 // nothing does.
 func (l limit) Rest() string {
 	if len(l.Works) == 0 {
@@ -68,7 +77,7 @@ func (l limit) Rest() string {
 	if len(l.Works) == 1 && !strings.HasSuffix(l.Works[0], "s") {
 		verb = " works"
 	}
-	return "; " + listed(l.Works) + verb
+	return listed(l.Works) + verb
 }
 
 // listed joins words: "rates, labels and tracking".

@@ -189,7 +189,7 @@ func rulesRate(v *site.Visit, page Form, in quoting.Input) error {
 	if page.Accounts, err = offers.ReadAccountNames(v); err != nil {
 		return err
 	}
-	return v.Show(http.StatusOK, rulesOffer(page, offer, reason.All))
+	return v.Show(http.StatusOK, rulesOffer(page, offer.Rate, reason.All))
 }
 
 // ratesOf answers with the offers of one carrier account, or why it has none.

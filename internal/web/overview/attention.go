@@ -382,8 +382,8 @@ func refusedVoidNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	return page.slice(list), nil
 }
 
-// connectionNeeds returns enabled carrier accounts whose last check failed,
-// each with its first failure.
+// connectionNeeds returns enabled carrier accounts whose last check failed, each
+// with its first failure, and those that cannot be asked for now.
 func connectionNeeds(v *site.Visit, page needPage) (list []need, err error) {
 	found, err := v.Account.Connections(v.Context(), v.Tenant())
 	if err != nil {
@@ -407,8 +407,32 @@ func connectionNeeds(v *site.Visit, page needPage) (list []need, err error) {
 			})
 			break
 		}
+		if item, isLimited := limitNeed(v, connection); isLimited {
+			list = append(list, item)
+		}
 	}
 	return page.slice(list), nil
+}
+
+// limitNeed returns a need about a carrier account that cannot quote or sell for
+// now, as far as this process knows.
+func limitNeed(v *site.Visit, connection account.Connection) (need, bool) {
+	until := v.LimitedUntil(connection.ID)
+	if !connection.Enabled || until.IsZero() {
+		return need{}, false
+	}
+
+	title := parts.CarrierTitle(connection.Carrier)
+	return need{
+		Title: connection.Name,
+		About: title + ": limited until " + until.UTC().Format("15:04") + " UTC",
+		Word:  "Limited",
+		Class: "badge badge-warn",
+		Advice: "Its call limit is reached, or it does not answer. Until then orders are quoted without " + title +
+			" and may cost more. Wait, or ask the carrier for a higher limit.",
+		To:    v.To("carriers", string(connection.ID)),
+		Since: time.Now(),
+	}, true
 }
 
 // endpointNeeds returns webhooks that fail, are parked, or were disabled for

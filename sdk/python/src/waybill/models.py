@@ -218,6 +218,36 @@ class BatchLineError(Model):
     }
 
 
+class BatchNotQuoted(Model):
+    carrier: str
+    """Identifier of the carrier."""
+    connection_id: str | None
+    """The carrier account, if it is known."""
+    reason: i.NotQuotedReason
+    """Why it did not quote, as in the errors of POST /v1/rates."""
+    message: str
+    """Why it did not quote, as text."""
+    retryable: bool
+    """Whether it may quote the same lines later."""
+    retry_at: datetime | None
+    """When it can be asked again, if that is known."""
+    lines: int
+    """Lines that it did not quote for this reason."""
+    of: int
+    """Lines of the batch that carriers were asked about."""
+
+    _fields = {
+        "carrier": ("carrier", ""),
+        "connectionId": ("connection_id", ""),
+        "reason": ("reason", ""),
+        "message": ("message", ""),
+        "retryable": ("retryable", ""),
+        "retryAt": ("retry_at", "time"),
+        "lines": ("lines", ""),
+        "of": ("of", ""),
+    }
+
+
 class BatchPage(Model):
     data: list[Batch]
     """Items of the page, newest first."""
@@ -243,6 +273,10 @@ class BatchWithLines(Model):
     """Where its lines stand."""
     created_at: datetime
     """When it was created."""
+    not_quoted: list[BatchNotQuoted]
+    """Carriers of the account that gave no rate for lines of the batch, by reason, those with the most
+    lines first. Look here before a batch is bought: another carrier may be dearer.
+    """
     lines: list[BatchLine]
     """Lines of the page, in the order of the request."""
     next_cursor: str | None
@@ -254,6 +288,7 @@ class BatchWithLines(Model):
         "source": ("source", ""),
         "counts": ("counts", "BatchCounts"),
         "createdAt": ("created_at", "time"),
+        "notQuoted": ("not_quoted", "[BatchNotQuoted"),
         "lines": ("lines", "[BatchLine"),
         "nextCursor": ("next_cursor", ""),
     }
@@ -1557,6 +1592,13 @@ class RateError(Model):
     """Identifier of the carrier."""
     code: str
     """What happened, as a stable code."""
+    reason: i.NotQuotedReason
+    """Why the carrier did not quote: its quota is used up or it asked for a pause; it did not answer in
+    time; it could not be reached; it is not asked because it did not answer before; it refused the
+    account or its credentials; it needs what the request does not say; it does not take the order.
+    """
+    retry_at: datetime | None
+    """When the carrier can be asked again, if that is known."""
     message: str
     """What happened, as text."""
     retryable: bool
@@ -1573,6 +1615,8 @@ class RateError(Model):
     _fields = {
         "carrier": ("carrier", ""),
         "code": ("code", ""),
+        "reason": ("reason", ""),
+        "retryAt": ("retry_at", "time"),
         "message": ("message", ""),
         "retryable": ("retryable", ""),
         "durationMs": ("duration_ms", ""),
@@ -2847,6 +2891,7 @@ __all__ = [
     "BatchCounts",
     "BatchLine",
     "BatchLineError",
+    "BatchNotQuoted",
     "BatchPage",
     "BatchWithLines",
     "BillableWeight",

@@ -282,6 +282,25 @@ export interface BatchLineError {
   errors?: FieldProblem[]
 }
 
+export interface BatchNotQuoted {
+  /** Identifier of the carrier. */
+  carrier: string
+  /** The carrier account, if it is known. */
+  connectionId?: string
+  /** Why it did not quote, as in the errors of POST /v1/rates. */
+  reason: NotQuotedReason
+  /** Why it did not quote, as text. */
+  message: string
+  /** Whether it may quote the same lines later. */
+  retryable: boolean
+  /** When it can be asked again, if that is known. */
+  retryAt?: string
+  /** Lines that it did not quote for this reason. */
+  lines: number
+  /** Lines of the batch that carriers were asked about. */
+  of: number
+}
+
 export interface BatchPage {
   /** Items of the page, newest first. */
   data: Batch[]
@@ -307,6 +326,11 @@ export interface BatchWithLines {
   counts: BatchCounts
   /** When it was created. */
   createdAt: string
+  /**
+   * Carriers of the account that gave no rate for lines of the batch, by reason, those with the most
+   * lines first. Look here before a batch is bought: another carrier may be dearer.
+   */
+  notQuoted: BatchNotQuoted[]
   /** Lines of the page, in the order of the request. */
   lines: BatchLine[]
   /** Send it as cursor to get the next page; null on the last page. */
@@ -1236,6 +1260,8 @@ export interface MoneyInput {
   currency: string
 }
 
+export type NotQuotedReason = Open<'rate_limited' | 'timeout' | 'unavailable' | 'circuit_open' | 'credentials' | 'missing_field' | 'refused'>
+
 export interface NumberCandidate {
   /** Identifier of the carrier. */
   carrier: string
@@ -1647,6 +1673,15 @@ export interface RateError {
   carrier: string
   /** What happened, as a stable code. */
   code: string
+  /**
+   * Why the carrier did not quote: its quota is used up or it asked for a pause; it did not answer
+   * in time; it could not be reached; it is not asked because it did not answer before; it refused
+   * the account or its credentials; it needs what the request does not say; it does not take the
+   * order.
+   */
+  reason: NotQuotedReason
+  /** When the carrier can be asked again, if that is known. */
+  retryAt?: string
   /** What happened, as text. */
   message: string
   /** Whether a retry may succeed. */
