@@ -1603,7 +1603,10 @@ export interface RaisedRequirement {
 }
 
 export interface Rate {
-  /** Send it as rateId to buy this rate. Estimates have none. */
+  /**
+   * Send it as rateId to buy this rate. It has at most 64 characters, or 255 if the carrier's offer
+   * includes a product code. Estimates have none.
+   */
   id?: string
   /** Identifier of the carrier. */
   carrier: string
