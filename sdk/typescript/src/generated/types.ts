@@ -49,6 +49,7 @@ export type ErrorCode = Open<
   | 'label_quarantined'
   | 'label_voided'
   | 'labels_already_manifested'
+  | 'labels_preparing'
   | 'live_key_required'
   | 'location_exists'
   | 'location_limit'
@@ -392,6 +393,14 @@ export interface CarrierPart {
   was: SimulatedSum
   /** What the rules would have bought from the carrier. */
   is: SimulatedSum
+}
+
+export interface ChangeShipmentRequestBody {
+  /**
+   * Custom key-value pairs of your own, up to 50. They replace all that the shipment has; an empty
+   * object removes them.
+   */
+  metadata: Record<string, string>
 }
 
 export interface Charge {
