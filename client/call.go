@@ -101,17 +101,31 @@ func (c *Client) retry(ctx context.Context, in call, body []byte) (answer, error
 	}
 }
 
+// A file of many labels is prepared in the background. It is asked for until it is
+// there, a quarter of an hour at the pace that the service asks for.
+const (
+	codePreparing = "labels_preparing"
+	maxPreparing  = 450
+)
+
 // retryAfter returns whether another attempt may help, and after how long.
 func (c *Client) retryAfter(ctx context.Context, attempt int, err error) (time.Duration, bool) {
-	if err == nil || ctx.Err() != nil || attempt >= c.attempts {
+	refused, answered := errors.AsType[*Error](err)
+	attempts := c.attempts
+	if answered && refused.Code == codePreparing && attempts > 1 {
+		attempts = max(attempts, maxPreparing)
+	}
+	if err == nil || ctx.Err() != nil || attempt >= attempts {
 		return 0, false
 	}
-	refused, answered := errors.AsType[*Error](err)
 	if answered && !refused.temporary() || errors.Is(err, errBadRequest) {
 		return 0, false
 	}
 
 	wait := min(c.wait(attempt), c.longest)
+	if answered && refused.Code == codePreparing {
+		wait = 0 // the service says how long, and the work goes on meanwhile
+	}
 	if !answered {
 		return wait, true
 	}

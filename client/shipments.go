@@ -203,6 +203,17 @@ func pages[T any](fetch func(cursor string) (Page[T], error)) iter.Seq2[T, error
 	}
 }
 
+// UpdateMetadata replaces the metadata of a shipment; an empty map removes it.
+func (c *Client) UpdateMetadata(ctx context.Context, id string, metadata map[string]string) (Shipment, error) {
+	if metadata == nil {
+		metadata = map[string]string{}
+	}
+	body := map[string]any{"metadata": metadata}
+	var out Shipment
+	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/v1/shipments/" + url.PathEscape(id), body: body}, &out)
+	return out, err
+}
+
 // Void voids a label. LabelStatus of the answer is voided, voiding or
 // refund_pending.
 func (c *Client) Void(ctx context.Context, id string, options ...CallOption) (Shipment, error) {

@@ -131,6 +131,7 @@ var byteColumns = map[string]string{
 	"cell_state.owned_shards":            "a bit for each shard",
 	"invitations.token_hash":             "a hash",
 	"labels.data":                        "a label",
+	"label_renderings.data":              "a label in another format",
 	"passkeys.id":                        "public",
 	"recovery_codes.code_hash":           "a hash",
 	"api_requests.problem":               "an answer without secrets",

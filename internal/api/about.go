@@ -10,8 +10,9 @@ var abouts = map[string]string{
 		"`status` in this response is always `created`. If the carrier has not responded within 20 seconds, the response is 202 and `trackingNumber` is omitted until there is one.",
 	"validateAddress": "Checks whether parcels reach an address. The account's carriers are asked that can, the one that checks the country's addresses most precisely first; their answers are kept for 30 days. Without one, built-in rules answer: the format, the state against the postal code, post office boxes and military addresses.\n\n" +
 		"A name is not needed, and nothing about the person is sent to a carrier.",
-	"listShipments": "Lists shipments, newest first. A shipment must match all filters.",
-	"getShipment":   "Returns the current state of a shipment.",
+	"listShipments":  "Lists shipments, newest first. A shipment must match all filters.",
+	"getShipment":    "Returns the current state of a shipment.",
+	"changeShipment": "Replaces the metadata of a shipment; nothing else of a shipment can be changed. Reading it, lists, duplicates and exports of personal data show the new metadata. Events and responses that are repeated under their `Idempotency-Key` show that of the creation. The metadata of a shipment whose personal data was erased cannot be changed (409).",
 	"createReturn": "Buys a label that brings the parcels of a shipment back: from its destination to its origin, as the carrier's own return service where there is one. Everything that applies to `POST /v1/shipments` applies here, too.\n\n" +
 		"By default the return has the parcels, order number, reference, metadata and declared goods of the shipment; extra services and third-party billing are not carried over. A shipment has one return: while that is open or has a label, another request answers 409 `return_exists`, unless it has `again: true`.",
 	"getProofOfDelivery": "Fetches the proof that the parcel was delivered from its carrier: a PDF, or a picture of the signature. It is fetched anew for each request and not stored, because it shows a person's name and signature. A carrier may take some hours after the delivery to make it.",

@@ -43,6 +43,7 @@ func (b *auditBench) settings() (hash string) {
 	for i, table := range settled {
 		selects[i] = "SELECT '" + table + "' || t::text AS x FROM " + table + " t"
 	}
+	selects = append(selects, "SELECT 'metadata' || id || coalesce(metadata::text, '') AS x FROM shipment_states")
 	if err := b.owned.QueryRow(b.Context(), "SELECT md5(string_agg(x, '|' ORDER BY x)) FROM ("+strings.Join(selects, " UNION ALL ")+") rows").Scan(&hash); err != nil {
 		b.Fatal(err)
 	}
@@ -123,6 +124,7 @@ func (b *auditBench) steps() []auditStep {
 		{"changeReturnRule", "return_rule.changed", "", 200, "PUT", "/v1/return-rule", returnRuleBody},
 		{"denyReturnRequest", "return_request.denied", asked, 200, "POST", "/v1/return-requests/" + asked + "/deny", `{"reason":"It was worn."}`},
 		{"approveReturnRequest", "return_request.approved", asked, 202, "POST", "/v1/return-requests/" + asked + "/approve", ""},
+		{"changeShipment", "shipment.metadata_changed", paper, 200, "PATCH", "/v1/shipments/" + paper, `{"metadata":{"note":"new"}}`},
 		{"createBatch", "batch.requested", "", 202, "POST", "/v1/batches", `{"shipments":[` + specBody + `]}`},
 		{"createLocation", "location.added", "", 201, "POST", "/v1/locations", locationBody("Sparks", "Sparks", "89431", "")},
 		{"changeLocation", "location.changed", b.place, 200, "PATCH", "/v1/locations/" + b.place, `{"default":true}`},

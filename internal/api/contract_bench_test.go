@@ -326,6 +326,26 @@ func forge(t testing.TB, purpose, token string, edit func(map[string]any)) strin
 	return base64.RawURLEncoding.EncodeToString(data) + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
+// formerRate is the id of an offer in the form of earlier releases, for another order
+// and at another price.
+func (c *contract) formerRate(purpose string, offer any, expires time.Time) string {
+	c.Helper()
+	claims, err := json.Marshal(map[string]any{
+		"a": c.owner,
+		"e": expires.Unix(),
+		"o": "another order",
+		"r": map[string]any{
+			"carrier": at(offer, "carrier"),
+			"service": at(offer, "service"),
+			"price":   map[string]any{"Minor": 99999, "Currency": "USD"},
+		},
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return "rate_" + forge(c, purpose, base64.RawURLEncoding.EncodeToString(claims), func(map[string]any) {})
+}
+
 // members lists the names of a JSON object in the order in which they stand.
 func members(t testing.TB, w *httptest.ResponseRecorder) []string {
 	t.Helper()

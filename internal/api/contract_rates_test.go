@@ -37,7 +37,7 @@ func TestContractRatesShowEveryFieldCheapestFirst(t *testing.T) {
 		before = amount
 		carriers[at(r, "carrier")] = true
 		id := at(r, "id").(string)
-		if !strings.HasPrefix(id, "rate_") || len(id) > 600 {
+		if !strings.HasPrefix(id, "rate_") || len(id) > 64 {
 			t.Errorf("an id of %d characters: %.10s", len(id), id)
 		}
 		if at(r, "service") == "" || at(r, "serviceName") == "" || at(r, "currency") != "USD" || at(r, "transitDays").(float64) < 1 {
@@ -180,15 +180,21 @@ func TestContractARateIsBoundToWhatItWasQuotedFor(t *testing.T) {
 			t.Errorf("another %s: %v", what, p)
 		}
 	}
-	aged := forge(t, "rate", strings.TrimPrefix(id, "rate_"), func(claims map[string]any) { claims["e"] = time.Now().Add(-time.Minute).Unix() })
-	if p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Ada", `"rateId":"rate_`+aged+`"`)); p["code"] != "rate_expired" {
+	// Rate ids of earlier releases are accepted until they expire.
+	offer := quotes["rates"].([]any)[0]
+	aged := c.formerRate("rate", offer, time.Now().Add(-time.Minute))
+	if p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Ada", `"rateId":"`+aged+`"`)); p["code"] != "rate_expired" {
 		t.Errorf("an old rate: %v", p)
 	}
-	cheap := forge(t, "label", strings.TrimPrefix(id, "rate_"), func(map[string]any) {})
+	former := c.formerRate("rate", offer, time.Now().Add(time.Minute))
+	if p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", to("Ada", `"rateId":"`+former+`"`)); p["code"] != "rate_mismatch" {
+		t.Errorf("a rate of another order: %v", p)
+	}
+	cheap := c.formerRate("label", offer, time.Now().Add(time.Minute))
 	live := c.newKey(true)
 	c.opened()
 	for what, try := range map[string]struct{ key, rate string }{
-		"another account": {c.key, id}, "live mode": {live, id}, "another signature": {c.key, "rate_" + cheap}, "a cut one": {c.key, id[:len(id)-1]},
+		"another account": {c.key, id}, "live mode": {live, id}, "another signature": {c.key, cheap}, "a cut one": {c.key, id[:len(id)-1]},
 	} {
 		w := send(c.handler, "POST", "/v1/shipments", try.key, to("Ada", `"rateId":"`+try.rate+`"`, origin))
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "/rateId") {

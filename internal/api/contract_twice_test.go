@@ -49,10 +49,7 @@ func TestContractAKeyIsAnsweredAfterANewQuote(t *testing.T) {
 			quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo(recipient))
 			rates := quotes["rates"].([]any)
 			quoted := at(rates[0], "id").(string)
-			requoted := "rate_" + forge(t, "rate", strings.TrimPrefix(quoted, "rate_"), func(claims map[string]any) {
-				claims["e"] = time.Now().Add(-time.Minute).Unix()
-				claims["r"].(map[string]any)["price"].(map[string]any)["Minor"] = 99999
-			})
+			requoted := c.formerRate("rate", rates[0], time.Now().Add(-time.Minute)) // at another price
 			body := to(recipient, `"rateId":"`+quoted+`"`)
 			first, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", body, "Idempotency-Key: order-1")
 

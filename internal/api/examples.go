@@ -56,6 +56,7 @@ var requestExamples = withRouting(map[string]any{
 	"validateAddress": json.RawMessage(`{
 		"address": {"address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78702", "country": "US"}
 	}`),
+	"changeShipment":  json.RawMessage(`{"metadata": {"channel": "web", "picker": "A7"}}`),
 	"makeLabel":       json.RawMessage(`{"format": "zpl", "size": "4x6"}`),
 	"linkLabel":       json.RawMessage(`{"format": "pdf", "expiresIn": 86400}`),
 	"follow":          json.RawMessage(`{"trackingNumber": "1Z999AA10123456784", "carrier": "ups"}`),
@@ -306,7 +307,7 @@ func responseExample(id string, status int) any {
 			CheckedBy:  "usps",
 			Messages:   []string{},
 		}
-	case "getShipment":
+	case "getShipment", "changeShipment":
 		return full(ship.InTransit, ship.StatePurchased)
 	case "duplicateShipment":
 		return wire.CreationOf(shipmentExample(ship.InTransit, ship.StatePurchased).Order)

@@ -150,6 +150,7 @@ var sdkMethods = map[string]sdkMethod{
 	"createShipment":          {"createShipment", "shipments", "create"},
 	"listShipments":           {"listShipments", "shipments", "list"},
 	"getShipment":             {"getShipment", "shipments", "get"},
+	"changeShipment":          {"updateShipment", "shipments", "update"},
 	"voidShipment":            {"voidShipment", "shipments", "void"},
 	"duplicateShipment":       {"duplicateShipment", "shipments", "duplicate"},
 	"createReturn":            {"createReturn", "shipments", "return"},

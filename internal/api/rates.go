@@ -96,7 +96,7 @@ type rates struct {
 }
 
 type rate struct {
-	ID                    string `json:"id,omitempty" example:"rate_8f2c" doc:"Send it as rateId to buy this rate. Estimates have none."`
+	ID                    string `json:"id,omitempty" example:"rate_8f2c" doc:"Send it as rateId to buy this rate. It has at most 64 characters, or 255 if the carrier's offer includes a product code. Estimates have none."`
 	Carrier               string `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
 	ConnectionID          string `json:"connectionId,omitempty" doc:"The carrier account that quoted."`
 	Service               string `json:"service" example:"ground" doc:"The carrier's service."`

@@ -195,6 +195,18 @@ func (s *server) shipmentRoutes() []*route {
 		},
 
 		{
+			method:   http.MethodPatch,
+			path:     "/v1/shipments/{id}",
+			id:       "changeShipment",
+			tag:      "Shipments",
+			summary:  "Change the metadata of a shipment",
+			scope:    "shipments:write",
+			handler:  handle(s.changeShipment),
+			outcomes: []outcome{{status: http.StatusOK, about: "The shipment with the new metadata.", body: shipment}},
+			codes:    []string{"shipment_not_found", "conflict"},
+		},
+
+		{
 			method:    http.MethodPost,
 			path:      "/v1/shipments/{id}/duplicate",
 			id:        "duplicateShipment",

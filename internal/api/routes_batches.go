@@ -25,7 +25,7 @@ func (s *server) batchRoutes() []*route {
 				about:   "Up to 500 labels, in the order of the lines.",
 				headers: []string{"X-Labels", "X-Labels-Excluded", "Cache-Control", "Content-Disposition"},
 			}},
-			codes: []string{"batch_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_erased"},
+			codes: []string{"batch_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_erased", "labels_preparing"},
 		}
 		rt.handler = handle(s.batchPDF)
 		if format == "ZPL" {

@@ -251,7 +251,31 @@ func (s *server) getShipment(ctx context.Context, in *shipmentRequest) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
+	return s.showShipment(ctx, shipment)
+}
 
+type changeShipmentRequest struct {
+	ID   string `path:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment."`
+	Body struct {
+		Metadata metadataInput `json:"metadata" doc:"Custom key-value pairs of your own, up to 50. They replace all that the shipment has; an empty object removes them."`
+	}
+}
+
+// changeShipment handles PATCH /v1/shipments/{id}.
+func (s *server) changeShipment(ctx context.Context, in *changeShipmentRequest) (reply, error) {
+	id, err := shipmentID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	shipment, err := s.Shipping.ChangeMetadata(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Body.Metadata)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.showShipment(ctx, shipment)
+}
+
+// showShipment answers with the current state of a shipment.
+func (s *server) showShipment(ctx context.Context, shipment ship.Shipment) (reply, error) {
 	page := ""
 	if s.hasTrackingPage(shipment) {
 		path, err := s.Tracking.CurrentPagePath(ctx, shipment)

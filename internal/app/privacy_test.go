@@ -332,6 +332,9 @@ func TestAnErasedPersonIsFoundNowhere(t *testing.T) {
 	w.exec(`INSERT INTO pickups (account_id, livemode, id, carrier, place_hash, day, state, request, booking, error_message)
 		SELECT account_id, livemode, id, 'ups', 'x', current_date - 3, 'succeeded', '{"address":{"name":"Quetzalina Kanari","address1":"77 Quetzal Street","city":"New York"},"instructions":"ask Quetzalina"}',
 			'{"confirmation":"P1","details":"77 Quetzal Street"}', 'no such street: 77 Quetzal Street' FROM shipments WHERE id = $1`, id)
+	w.exec(`UPDATE shipment_states SET metadata = '{"note":"ask Quetzalina"}' WHERE id = $1`, id)
+	w.exec(`INSERT INTO label_renderings (account_id, livemode, shipment_id, format, size, dpi, data)
+		SELECT account_id, livemode, id, 'zpl', '4x6', 203, convert_to('^XA^FDQuetzalina^FS^XZ', 'UTF8') FROM shipments WHERE id = $1`, id)
 	w.exec(`UPDATE pushes SET headers = '{"X-Note":["Quetzal"]}'`)
 	w.exec(`UPDATE documents SET data = data || convert_to('invoice to Quetzalina', 'UTF8')`)
 

@@ -127,6 +127,7 @@ var Codes = []Code{
 
 	{"internal_error", http.StatusInternalServerError, "Internal error", "Something failed inside the service. If it happens again, report the request id."},
 
+	{"labels_preparing", http.StatusServiceUnavailable, "Labels are being prepared", "A file of many labels takes longer to render than a request may, so it is prepared in the background: `labelsReady` of `labelsTotal` labels are ready. Send the same request again after the number of seconds in `Retry-After`. The client libraries wait by themselves."},
 	{"restore_pending", http.StatusServiceUnavailable, "Restore pending", "The database was restored from a backup, and it is not known whether purchases of this account were made before. Nothing was bought. Send the request again under the same `Idempotency-Key` after the number of seconds in `Retry-After`: a purchase that was made is answered with its label. An operator decides about the others."},
 	{"carrier_unavailable", http.StatusServiceUnavailable, "Carrier unavailable", "The carrier did not answer, and nothing was bought. Send the same request again with the same `Idempotency-Key`."},
 	{"service_unavailable", http.StatusServiceUnavailable, "Service unavailable", "The service is temporarily unavailable, or is busy with as many files, back-tests and labels as fit into its memory. Wait for the number of seconds in `Retry-After` and send the same request again."},

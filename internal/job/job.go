@@ -166,6 +166,20 @@ func (WorkBulkAction) Kind() string { return "work_bulk_action" }
 // of purchases. Copies of v0.1.0 do not work on it.
 func (WorkBulkAction) Queue() string { return "batches" }
 
+// PrepareLabels renders the labels of a file that takes longer than a request may.
+type PrepareLabels struct {
+	Account  ship.AccountID   `json:"account"`
+	Livemode bool             `json:"livemode"`
+	File     ship.LabelFileID `json:"file"`
+}
+
+// Kind names the job in the queue.
+func (PrepareLabels) Kind() string { return "prepare_labels" }
+
+// Queue is that of batches: hundreds of labels must not hold up the settlement of
+// purchases.
+func (PrepareLabels) Queue() string { return "batches" }
+
 // Erase goes on with an erasure of personal data.
 type Erase struct {
 	Account  ship.AccountID `json:"account"`

@@ -27,6 +27,7 @@ var kinds = []interface{ Kind() string }{
 	job.WorkBatch{},
 	job.BuyBatch{},
 	job.WorkBulkAction{},
+	job.PrepareLabels{},
 	job.Erase{},
 	job.Export{},
 	job.DeleteExports{},

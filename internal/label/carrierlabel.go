@@ -64,7 +64,7 @@ func (r *Renderer) convert(label ship.Label, options Options, asBought bool) ([]
 		return convertZPL(pages, options)
 	}
 
-	release, err := r.reserve(options.Owner, budget.Picture)
+	release, err := r.reserve(options, budget.Picture)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([
 		return data, err
 	}
 
-	release, err := r.reserve(options.Owner, budget.DrawPages)
+	release, err := r.reserve(options, budget.DrawPages)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([
 // convertPictures converts files whose pages are nothing but pictures; ok is
 // false for others.
 func (r *Renderer) convertPictures(files []*pdfFile, options Options) (data []byte, ok bool, err error) {
-	release, err := r.reserve(options.Owner, budget.Picture)
+	release, err := r.reserve(options, budget.Picture)
 	if err != nil {
 		return nil, false, err
 	}
@@ -166,10 +166,14 @@ func (r *Renderer) convertPictures(files []*pdfFile, options Options) (data []by
 	return data, true, err
 }
 
-// reserve reserves memory for what a carrier sent. The wait is bounded by the
-// budget itself, and callers of a renderer have no other deadline.
-func (r *Renderer) reserve(owner ship.AccountID, bytes int64) (release func(), err error) {
-	return r.Heavy.Reserve(context.Background(), owner, bytes)
+// reserve reserves memory for what a carrier sent, unless the caller holds it. The
+// wait is bounded by the budget itself, and callers of a renderer have no other
+// deadline.
+func (r *Renderer) reserve(options Options, bytes int64) (release func(), err error) {
+	if options.isReserved {
+		return func() {}, nil
+	}
+	return r.Heavy.Reserve(context.Background(), options.Owner, bytes)
 }
 
 // paperFor is the paper that the pages are placed on, nil if they keep their

@@ -28,7 +28,7 @@ func TestConversionsWaitForMemoryAndOurOwnLabelsDoNot(t *testing.T) {
 		if ship.KindOf(err) != ship.Unavailable {
 			t.Errorf("%s: %v, want unavailable", format, err)
 		}
-		_, _, err = r.Merge([]ship.Label{sold}, Options{Format: ZPL})
+		_, _, err = r.Merge(partsOf(sold), Options{Format: ZPL})
 		if ship.KindOf(err) != ship.Unavailable {
 			t.Errorf("%s in one file with others: %v, want unavailable", format, err)
 		}

@@ -131,6 +131,8 @@ type Options struct {
 	// Owner is the account that the label is converted for: one account does not
 	// keep others from the memory for it.
 	Owner ship.AccountID
+
+	isReserved bool // the caller holds the memory for the conversion
 }
 
 // complete fills in the defaults and reports what cannot be rendered.

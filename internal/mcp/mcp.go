@@ -37,7 +37,7 @@ type Config struct {
 	Box     *seal.Box // seals the tokens of purchases and voids
 
 	// QuotedRate returns what a rate id stands for.
-	QuotedRate func(ship.Tenant, string) (ship.Rate, bool)
+	QuotedRate func(context.Context, ship.Tenant, string) (ship.Rate, bool)
 	// SpentToday returns what the key's purchases of this day cost.
 	SpentToday func(context.Context, ship.Tenant, ship.KeyID) (int64, error)
 

@@ -138,7 +138,7 @@ type prepareOut struct {
 // preparePurchase checks everything about a purchase that can be checked without
 // buying, and returns a token that buys it.
 func preparePurchase(ctx context.Context, c *call, in prepareIn) (prepareOut, error) {
-	quoted, ok := c.QuotedRate(c.caller.Tenant, in.RateID)
+	quoted, ok := c.QuotedRate(ctx, c.caller.Tenant, in.RateID)
 	if !ok {
 		return prepareOut{}, refused("invalid_rate", "Call quote_rates, and use a rateId of its answer exactly as it is.", "the rateId is not one of this account")
 	}

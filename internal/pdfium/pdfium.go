@@ -29,6 +29,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/emscripten"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
@@ -41,7 +42,8 @@ var packedModule []byte
 
 // The limits of one file.
 const (
-	maxMemory  = 128 << 20 // bytes of the module
+	maxMemory  = 128 << 20 // bytes of all instances of the module at once
+	atOnce     = 2         // files that are drawn beside each other
 	maxPixels  = 16 << 20  // of one picture
 	maxDrawn   = 256 << 20 // pixels of all pictures
 	maxTime    = 30 * time.Second
@@ -57,15 +59,17 @@ const (
 // drawing it needs more than the limits allow.
 var ErrUnreadable = errors.New("pdfium: the file cannot be rendered")
 
-// Engine draws files, one at a time. It is safe for concurrent use. The zero
+// Engine draws files, two at a time. It is safe for concurrent use. The zero
 // value is ready.
 type Engine struct {
 	Timeout time.Duration // of one file, without the wait for others; 0 is 30 s
 
-	busy sync.Mutex // held while a file is drawn
+	share   uint64       // of the memory that a file gets beside others; 0 is an equal part of it
+	drawing sync.RWMutex // held for writing by a file that is drawn alone
 
 	mu     sync.Mutex
-	loaded *module // nil while idle
+	slots  chan struct{} // holds a value for each file that is drawn beside others
+	loaded *module       // nil while idle
 	users  int
 	timer  *time.Timer
 }
@@ -81,10 +85,48 @@ func (e *Engine) Render(ctx context.Context, file []byte, pages []Page, use func
 		return err
 	}
 
-	// One at a time: two hostile files at once would need twice the memory.
-	e.busy.Lock()
-	defer e.busy.Unlock()
+	done := 0
+	count := func(picture *image.Gray) {
+		done++
+		use(picture)
+	}
+	err := e.renderBeside(ctx, file, pages, count)
+	if !errors.Is(err, errNoRoom) {
+		return err
+	}
 
+	// The file needs more than its share of the memory. It gets all of it while
+	// nothing else is drawn, so that two hostile files at once take no more than
+	// one. Pages that were used before are not drawn again.
+	e.drawing.Lock()
+	defer e.drawing.Unlock()
+	return e.renderWithin(ctx, maxMemory, file, pages, done, use)
+}
+
+// renderBeside draws a file while others are drawn, each in its share of the
+// memory.
+func (e *Engine) renderBeside(ctx context.Context, file []byte, pages []Page, use func(*image.Gray)) error {
+	e.drawing.RLock()
+	defer e.drawing.RUnlock()
+
+	slots := e.allSlots()
+	slots <- struct{}{}
+	defer func() { <-slots }()
+	return e.renderWithin(ctx, cmp.Or(e.share, maxMemory/atOnce), file, pages, 0, use)
+}
+
+func (e *Engine) allSlots() chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.slots == nil {
+		e.slots = make(chan struct{}, atOnce)
+	}
+	return e.slots
+}
+
+// renderWithin draws the pages from first on, in an instance of so many bytes at
+// most.
+func (e *Engine) renderWithin(ctx context.Context, memory uint64, file []byte, pages []Page, first int, use func(*image.Gray)) error {
 	module, err := e.acquire()
 	if err != nil {
 		return err
@@ -93,7 +135,7 @@ func (e *Engine) Render(ctx context.Context, file []byte, pages []Page, use func
 
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Timeout, maxTime))
 	defer cancel()
-	return module.render(ctx, file, pages, use)
+	return module.render(ctx, memory, file, pages, first, use)
 }
 
 func checkPages(pages []Page) error {
@@ -236,15 +278,53 @@ func exportCallbacks(env wazero.HostModuleBuilder, compiled wazero.CompiledModul
 	}
 }
 
-// render draws a file in an instance of its own.
-func (m *module) render(ctx context.Context, file []byte, pages []Page, use func(*image.Gray)) error {
+// render draws a file in an instance of its own. It is errNoRoom if that asked for
+// more memory than it may have and failed.
+func (m *module) render(ctx context.Context, limit uint64, file []byte, pages []Page, first int, use func(*image.Gray)) error {
+	memory := &memory{limit: limit}
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize")
-	instance, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
+	instance, err := m.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), m.compiled, config)
 	if err != nil {
 		return fmt.Errorf("pdfium: %w", err)
 	}
 	defer func() { _ = instance.Close(context.WithoutCancel(ctx)) }() // memory alone
 
+	err = draw(ctx, instance, file, pages, first, use)
+	if err != nil && memory.refused && limit < maxMemory && ctx.Err() == nil {
+		return errNoRoom
+	}
+	return err
+}
+
+// errNoRoom is the error of a file that needs more than its share of the memory.
+var errNoRoom = errors.New("pdfium: the file needs more memory")
+
+// memory is that of one instance, up to a limit.
+type memory struct {
+	bytes   []byte
+	limit   uint64
+	refused bool // more was asked for
+}
+
+// Allocate is experimental.MemoryAllocator: an instance has one memory.
+func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
+
+// Reallocate is experimental.LinearMemory. A nil result fails the request of the
+// module, as malloc fails.
+func (m *memory) Reallocate(size uint64) []byte {
+	if size > m.limit {
+		m.refused = true
+		return nil
+	}
+	m.bytes = append(m.bytes, make([]byte, int(size)-len(m.bytes))...)
+	return m.bytes
+}
+
+// Free is experimental.LinearMemory.
+func (m *memory) Free() { m.bytes = nil }
+
+// draw loads the file into the instance and draws the pages from first on.
+func draw(ctx context.Context, instance api.Module, file []byte, pages []Page, first int, use func(*image.Gray)) error {
 	caller := &caller{ctx: ctx, instance: instance}
 	caller.call("FPDF_InitLibrary")
 	address := caller.call("malloc", uint64(len(file)))
@@ -256,8 +336,8 @@ func (m *module) render(ctx context.Context, file []byte, pages []Page, use func
 	if document == 0 || caller.call("FPDF_GetPageCount", document) < uint64(len(pages)) {
 		return caller.failure()
 	}
-	for i, size := range pages {
-		if !caller.drawPage(document, i, size, use) {
+	for i := first; i < len(pages); i++ {
+		if !caller.drawPage(document, i, pages[i], use) {
 			return caller.failure()
 		}
 	}

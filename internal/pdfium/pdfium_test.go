@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -127,6 +129,53 @@ func TestHostileFilesEnd(t *testing.T) {
 	e.Timeout = 0
 	if err := e.Render(t.Context(), file("", ""), []Page{{10, 10}}, func(*image.Gray) {}); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestTwoFilesAreDrawnAtOnce draws two files that wait for each other.
+func TestTwoFilesAreDrawnAtOnce(t *testing.T) {
+	met := make(chan struct{})
+	meet := func(*image.Gray) {
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		case <-time.After(30 * time.Second):
+			t.Error("no other file is drawn meanwhile")
+		}
+	}
+
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			if err := engine.Render(t.Context(), file("", ""), []Page{{10, 10}}, meet); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestAFileThatNeedsMoreThanItsShareIsDrawnAlone lets an instance have hardly more
+// memory than it begins with, so that there is no room for a large file.
+func TestAFileThatNeedsMoreThanItsShareIsDrawnAlone(t *testing.T) {
+	e := Engine{share: 19 << 20}
+	large := file("10 150 20 40 re f", "", stream("", strings.Repeat(" ", 18<<20)))
+	pages := []Page{{100, 200}, {50, 100}}
+
+	if err := e.renderBeside(t.Context(), large, pages, func(*image.Gray) {}); !errors.Is(err, errNoRoom) {
+		t.Fatalf("beside others: %v, want errNoRoom", err)
+	}
+
+	var widths []int
+	use := func(picture *image.Gray) { widths = append(widths, picture.Rect.Dx()) }
+	if err := e.Render(t.Context(), large, pages, use); err != nil || !slices.Equal(widths, []int{100, 50}) {
+		t.Errorf("pages of %d, %v; want each once", widths, err)
+	}
+
+	// Pages that were used before the memory ran out are not used again.
+	widths = nil
+	if err := e.renderWithin(t.Context(), maxMemory, large, pages, 1, use); err != nil || !slices.Equal(widths, []int{50}) {
+		t.Errorf("from the second on: pages of %d, %v", widths, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Service) Offers(ctx context.Context, in Request) (Offers, error) {
 
 	switch {
 	case in.RateID != "":
-		return s.offerQuoted(policy, in)
+		return s.offerQuoted(ctx, policy, in)
 	case in.isNamed():
 		return s.offersNamed(ctx, policy, in)
 	}
@@ -94,8 +94,8 @@ func (s *Service) Offers(ctx context.Context, in Request) (Offers, error) {
 }
 
 // offerQuoted is the offer that the client got before and names by its token.
-func (s *Service) offerQuoted(policy Policy, in Request) (Offers, error) {
-	rate, err := s.rateOf(in.Tenant, in.RateID, in.Order, in.Now)
+func (s *Service) offerQuoted(ctx context.Context, policy Policy, in Request) (Offers, error) {
+	rate, err := s.rateOf(ctx, in.Tenant, in.RateID, in.Order, in.Now)
 	if err != nil {
 		return Offers{}, err
 	}

@@ -90,7 +90,7 @@ func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 		quote := Quote{Rate: rate}
 		// An estimate is not for sale: its destination is incomplete.
 		if !isEstimate {
-			quote.ID = s.rateToken(in.Tenant, rate, hash, quotes.ExpiresAt)
+			quote.ID = s.rateToken(in.Tenant, carriers, rate, hash, quotes.ExpiresAt)
 		}
 		quotes.Rates = append(quotes.Rates, quote)
 	}

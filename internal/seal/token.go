@@ -44,6 +44,18 @@ func (s Signer) Verify(purpose, token string, claims any) bool {
 	return isSigned && json.Unmarshal(data, claims) == nil
 }
 
+// MAC returns a signature of 16 bytes of the data, which a caller may shorten.
+func (s Signer) MAC(purpose string, data []byte) []byte { return mac(s.keys[0], purpose, data) }
+
+// VerifyMAC reports whether given is the beginning of what MAC returns for the data,
+// or returned with an old key. How short it may be is for the caller to say.
+func (s Signer) VerifyMAC(purpose string, data, given []byte) bool {
+	return slices.ContainsFunc(s.keys, func(key []byte) bool {
+		signature := mac(key, purpose, data)
+		return len(given) > 0 && len(given) <= len(signature) && hmac.Equal(given, signature[:len(given)])
+	})
+}
+
 func mac(key []byte, purpose string, data []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(purpose))

@@ -265,6 +265,13 @@ func (c *checker) positive(pointer string, v, limit float64) {
 	}
 }
 
+// CheckMetadata returns an Invalid error that lists what is wrong with metadata.
+func CheckMetadata(m map[string]string) error {
+	c := checker{}
+	c.metadata(m)
+	return InvalidFields(c.errors)
+}
+
 func (c *checker) metadata(m map[string]string) {
 	if len(m) > MaxMetadata {
 		c.fail("/metadata", "too_long", fmt.Sprintf("must have at most %d keys", MaxMetadata))

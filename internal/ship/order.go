@@ -185,7 +185,7 @@ type Rate struct {
 }
 
 // MaxSelection is the length of a Selection at most, in bytes: a rate id holds
-// it and has 600 characters.
+// it and has 255 characters.
 const MaxSelection = 64
 
 // A Charge is a part of a price. Discounts are negative.

@@ -17,7 +17,12 @@ type Shipment struct {
 	VoidedAt    time.Time  // when the carrier voided the label; zero if it did not
 	IsErased    bool       // its personal data was erased, with its label
 	Uploads     []string   // types of the documents that clients added
-	Approval    *Approval  // of the purchase; nil if it needs none, or if it was not asked for
+
+	// Metadata is that of the order as a client changed it since; nil if it did not.
+	// What was said before the change does not show it.
+	Metadata map[string]string
+
+	Approval *Approval // of the purchase; nil if it needs none, or if it was not asked for
 }
 
 // AnswerVersion is the version of the body that answers a creation. Shipments
@@ -29,6 +34,14 @@ const AnswerVersion = 3
 // CreatedAt is when the shipment was created.
 func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
 
+// CurrentMetadata is the metadata of the order, with what a client changed since.
+func (s Shipment) CurrentMetadata() map[string]string {
+	if s.Metadata != nil {
+		return s.Metadata
+	}
+	return s.Order.Metadata
+}
+
 // AsCreated returns the shipment as the answer to its creation shows it, whatever
 // became of it since.
 func (s Shipment) AsCreated() Shipment {
@@ -39,6 +52,7 @@ func (s Shipment) AsCreated() Shipment {
 	s.Progress = Progress{Status: Created, EstimateAt: s.Purchase.EstimateAt, EstimateSource: s.Purchase.EstimateSource}
 	s.VoidedAt = time.Time{}
 	s.Uploads = nil
+	s.Metadata = nil
 	return s
 }
 

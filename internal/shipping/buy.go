@@ -43,6 +43,7 @@ type buying struct {
 // written once, when it is done.
 func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	in.rememberUnnamed()
+	s.rememberOffer(ctx, &in)
 	if err := s.settleName(ctx, &in); err != nil {
 		return Bought{}, err
 	}
@@ -115,13 +116,18 @@ func (s *Service) settleName(ctx context.Context, in *BuyInput) error {
 
 // nameOf returns the idempotency key of a purchase with its fingerprints.
 func (s *Service) nameOf(in BuyInput) ship.KeyName {
-	name := ship.KeyName{Key: in.IdempotencyKey, Fingerprint: in.Fingerprint}
-	if in.RateID != "" && in.WithoutRate != [32]byte{} {
-		if rate, isKnown := s.quoting.QuotedRate(in.Tenant, in.RateID); isKnown {
-			name.Offer = ship.OfferFingerprint(in.WithoutRate, rate)
-		}
+	return ship.KeyName{Key: in.IdempotencyKey, Fingerprint: in.Fingerprint, Offer: in.offer}
+}
+
+// rememberOffer notes which offer the rate id stands for. It is read once: later steps
+// are in transactions, and the carrier account may be removed meanwhile.
+func (s *Service) rememberOffer(ctx context.Context, in *BuyInput) {
+	if in.RateID == "" || in.WithoutRate == [32]byte{} {
+		return
 	}
-	return name
+	if rate, isKnown := s.quoting.QuotedRate(ctx, in.Tenant, in.RateID); isKnown {
+		in.offer = ship.OfferFingerprint(in.WithoutRate, rate)
+	}
 }
 
 // named reports whether the client gave the purchase a name.

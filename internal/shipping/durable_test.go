@@ -41,12 +41,16 @@ func TestEveryStepThatLastsHasAPointOnBothSides(t *testing.T) {
 
 // free are steps that cost nothing: how plain sandbox purchases are made, files that
 // are stored beside a shipment in one statement, and the former name of a purchase:
-// whoever finds it taken after a crash goes on under the present name.
-var free = []string{"buyAtOnce", "create", "AddDocument", "settleName"}
+// whoever finds it taken after a crash goes on under the present name. Labels that were
+// rendered are rendered again if they are lost, and metadata changes in one transaction.
+var free = []string{
+	"buyAtOnce", "create", "AddDocument", "settleName",
+	"keepRenderings", "startPreparing", "PrepareLabels", "DeleteOldLabelFiles", "ChangeMetadata",
+}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Label", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
+	"Approval", "Attempts", "Attention", "DecidedApprovals", "DueApprovals", "WaitingApprovals", "Audit", "CountShipments", "Document", "ErasedSince", "UncertainPurchases", "Upload", "Exceptions", "FailedPurchases", "InTx", "TrackingStates", "Label", "LabelFile", "LabelFileOfKey", "LabelRenderings", "Labels", "Location", "Lanes", "LastAttempts", "Logo", "LockTrackingStates",
 	"LiveReturn", "LockOrder", "LockReturns", "Returns", "IdempotencyRecord", "OpenPurchases", "RestoreState", "IsHeld", "MissingUnder", "DecidedPurchases", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"ConnectionLookup", "ConnectionLookups", "ControlPurchase", "PurchaseUnder",
 	"HasLiveOrphan", "OrphanedLabel", "OrphanedLabels", "MissingPage", "MissingNeeds", "CountMissing", "Tallies", "Unknown",

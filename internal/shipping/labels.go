@@ -2,7 +2,6 @@ package shipping
 
 import (
 	"context"
-	"slices"
 
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -43,43 +42,30 @@ type LabelBundle struct {
 // Labels puts the labels of shipments into one PDF or ZPL file, in the order of
 // the ids. A shipment without a label to print, because it is voided or its
 // purchase is not settled, is not in it; if none has one, that is the code
-// label_not_ready.
+// label_not_ready. A file that takes longer than a request may is prepared by a job;
+// until then the error is a *Preparing.
 func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
 		return LabelBundle{}, ship.Errorf(ship.Invalid, "a file can contain at most %d labels", MaxLabels)
 	}
-
-	known, err := s.ShipmentsByID(ctx, t, ids)
+	ready, err := s.readyLabels(ctx, t, ids)
 	if err != nil {
 		return LabelBundle{}, err
-	}
-	var ready []ship.ShipmentID
-	for _, id := range ids {
-		if sh, ok := known[id]; ok && labelReady(sh) == nil {
-			ready = append(ready, id)
-		}
 	}
 	if len(ready) == 0 {
 		return LabelBundle{}, ship.Coded(ship.Conflict, "label_not_ready", "none of these shipments has a label to print")
 	}
 
-	var list []ship.Label
-	size := 0
-	for part := range slices.Chunk(ready, labelsAtOnce) {
-		stored, err := s.store.Labels(ctx, t, part)
-		if err != nil {
-			return LabelBundle{}, err
-		}
-		for _, id := range part {
-			list = append(list, stored[id])
-			size += len(stored[id].Data)
-		}
-		if err := checkSize(size); err != nil {
-			return LabelBundle{}, err
-		}
+	o.Owner = t.Account
+	file := newLabelFile(t, ready, o)
+	if err := s.checkPreparing(ctx, file.Key, t); err != nil {
+		return LabelBundle{}, err
+	}
+	list, err := s.labelParts(ctx, file, o)
+	if err != nil {
+		return LabelBundle{}, err
 	}
 
-	o.Owner = t.Account
 	data, out, err := s.labels.Merge(list, o)
 	p := LabelBundle{Data: data, Included: len(list) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
 	for i, id := range ready {
@@ -90,6 +76,23 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		}
 	}
 	return p, err
+}
+
+// readyLabels returns those of the shipments that have a label to print, in their
+// order.
+func (s *Service) readyLabels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) ([]ship.ShipmentID, error) {
+	known, err := s.ShipmentsByID(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	var ready []ship.ShipmentID
+	for _, id := range ids {
+		if sh, ok := known[id]; ok && labelReady(sh) == nil {
+			ready = append(ready, id)
+		}
+	}
+	return ready, nil
 }
 
 // checkSize refuses files that are too large together.
@@ -131,7 +134,7 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 		return LabelBundle{}, err
 	}
 
-	var papers []ship.Label
+	var papers []label.Part
 	var owners []ship.ShipmentID
 	size := 0
 	for _, id := range ids {
@@ -144,7 +147,7 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 			if err != nil {
 				return LabelBundle{}, err
 			}
-			papers = append(papers, ship.Label{Format: paper.Format, Data: paper.Data})
+			papers = append(papers, label.Part{Label: ship.Label{Format: paper.Format, Data: paper.Data}})
 			owners = append(owners, id)
 			if size += len(paper.Data); checkSize(size) != nil {
 				return LabelBundle{}, checkSize(size)

@@ -25,6 +25,21 @@ func (s *Service) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return s.withApproval(ctx, sh)
 }
 
+// ChangeMetadata replaces the metadata of a shipment. Events, and answers that are
+// repeated under their key, go on to show that of the creation.
+func (s *Service) ChangeMetadata(ctx context.Context, t ship.Tenant, id ship.ShipmentID, metadata map[string]string) (ship.Shipment, error) {
+	if err := ship.CheckMetadata(metadata); err != nil {
+		return ship.Shipment{}, err
+	}
+	if _, err := s.Shipment(ctx, t, id); err != nil {
+		return ship.Shipment{}, err
+	}
+	if err := s.store.ChangeMetadata(ctx, t, id, metadata); err != nil {
+		return ship.Shipment{}, err
+	}
+	return s.Shipment(ctx, t, id)
+}
+
 // Duplicate is the order of an earlier shipment, to be shipped again: what it
 // was, without the days, which have passed.
 func (s *Service) Duplicate(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Order, error) {
@@ -33,6 +48,7 @@ func (s *Service) Duplicate(ctx context.Context, t ship.Tenant, id ship.Shipment
 		return ship.Order{}, err
 	}
 	order := sh.Order
+	order.Metadata = sh.CurrentMetadata()
 	order.ShipDate = ""
 	order.DeliverBy = ""
 

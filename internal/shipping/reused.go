@@ -90,7 +90,7 @@ func (s *Service) compare(ctx context.Context, in BuyInput, shipment ship.Shipme
 	purchase := shipment.Purchase
 	var c comparison
 	if in.RateID != "" {
-		rate, isKnown := s.quoting.QuotedRate(in.Tenant, in.RateID)
+		rate, isKnown := s.quoting.QuotedRate(ctx, in.Tenant, in.RateID)
 		c.check("/rateId", isKnown && rate.Carrier == purchase.Carrier && rate.Service == purchase.Service && rate.Connection == purchase.Connection)
 	}
 	c.check("/carrier", in.Carrier == "" || in.Carrier == purchase.Carrier)

@@ -25,7 +25,7 @@ func TestAQuotesSelectionIsBought(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, rate := range quote.Rates {
-		if rate.Selection == "" || len(rate.ID) > 600 {
+		if rate.Selection == "" || len(rate.ID) > 255 {
 			t.Errorf("%s: selection %q, an id of %d characters", rate.Service, rate.Selection, len(rate.ID))
 		}
 		in := keyed(in, rate.Service)

@@ -32,6 +32,7 @@ type Waits struct {
 	Approval   time.Duration // from the request: after it, a purchase that nobody approved fails
 	FirstLook  time.Duration // from the label to the first question where the parcel is
 	SandboxAge time.Duration // from the label to the first simulated scan; 0: only on demand
+	Labels     time.Duration // a file of labels may take within a request; what takes longer is prepared by a job
 
 	// LookupScale compresses visibility delays, for tests with emulated carriers.
 	// It is 1 in use; with 0, what was sold is expected to be visible at once.
@@ -49,6 +50,7 @@ var DefaultWaits = Waits{
 	Approval:   24 * time.Hour,
 	FirstLook:  30 * time.Minute,
 	SandboxAge: 30 * time.Second,
+	Labels:     5 * time.Second,
 
 	LookupScale: 1,
 }

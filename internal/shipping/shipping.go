@@ -43,6 +43,8 @@ type BuyInput struct {
 	// FormerName is what copies of the release before this one call the same
 	// purchase; empty for none.
 	FormerName ship.KeyName
+
+	offer [32]byte // fingerprint of the request with the offer of the rate id; zero if it has none
 }
 
 // Bought is the outcome of a purchase that did not fail.

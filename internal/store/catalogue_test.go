@@ -253,6 +253,20 @@ func fillBulkWork(t *testing.T, f *fixture, tenant ship.Tenant, sh ship.Shipment
 	if err := f.RecordPrints(t.Context(), tenant, []ship.ShipmentID{sh.ID}, now()); err != nil {
 		t.Fatal(err)
 	}
+	labels := store.LabelFile{
+		ID:        ship.NewLabelFileID(7, now()),
+		Tenant:    tenant,
+		Key:       "k",
+		Shipments: []ship.ShipmentID{sh.ID},
+		Format:    store.LabelFormat{Format: "zpl", Size: "4x6", DPI: 203},
+	}
+	if isNew, err := f.PrepareLabelFile(t.Context(), labels); !isNew || err != nil {
+		t.Fatal(isNew, err)
+	}
+	rendered := []store.LabelRendering{{Shipment: sh.ID, Data: []byte("^XA^XZ")}}
+	if err := f.SaveLabelRenderings(t.Context(), tenant, labels.Format, rendered); err != nil {
+		t.Fatal(err)
+	}
 	action := store.BulkAction{ID: ship.NewBulkActionID(7, now()), Tenant: tenant, Kind: "void", Key: "k", Person: ship.NewPersonID(now())}
 	rows := []store.BulkRow{{Position: 1, Shipment: sh.ID, State: "waiting", Key: "bulk-1"}}
 	view := store.SavedView{ID: ship.NewViewID(7, now()), Name: "Late", Filter: map[string]string{"status": "exception"}, Person: action.Person}

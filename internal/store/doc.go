@@ -24,7 +24,7 @@
 //   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
 //     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,
 //     shipment_counts.go, attention.go, shipment_events.go, address_checks.go,
-//     label_prints.go.
+//     label_prints.go, label_files.go (labels that are rendered in the background).
 //   - Batches and routing: batches.go, batch_rows.go, batch_quotes.go, requested_batches.go (by the
 //     API), boxes.go, routing_rules.go, rate_sheets.go, transit_times.go.
 //   - Bulk work: bulk_actions.go (actions on many shipments and their rows),

@@ -174,11 +174,14 @@ WHERE s.account_id = @account AND s.livemode = @livemode AND s.id = v.id`
 // The statements that erase what belongs to shipments.
 const (
 	sqlMarkErased = `
-UPDATE shipment_states SET erased_at = coalesce(erased_at, now())
+UPDATE shipment_states SET erased_at = coalesce(erased_at, now()), metadata = NULL
 WHERE account_id = @account AND livemode = @livemode AND id = ANY (@shipments::uuid[])`
 
 	sqlEraseLabels = `
 DELETE FROM labels WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[])`
+
+	sqlEraseRenderings = `
+DELETE FROM label_renderings WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[])`
 
 	sqlEraseDocuments = `
 DELETE FROM documents WHERE account_id = @account AND livemode = @livemode AND shipment_id = ANY (@shipments::uuid[])`
@@ -265,6 +268,7 @@ func (s *Store) eraseShipmentRows(ctx context.Context, t ship.Tenant, ids []ship
 		{"shipments", sqlEraseOrders, orders},
 		{"shipment_states", sqlMarkErased, args},
 		{"labels", sqlEraseLabels, args},
+		{"label_renderings", sqlEraseRenderings, args},
 		{"documents", sqlEraseDocuments, args},
 		{"purchase_attempts", sqlEraseAttempts, args},
 		{"bulk_action_rows", sqlEraseBulkRows, args},

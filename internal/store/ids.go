@@ -44,6 +44,7 @@ var idScanPlans = map[reflect.Type]pgtype.ScanPlan{
 	reflect.TypeFor[*ship.ExportID]():        scanID[ship.ExportID](ship.ExportIDOf),
 	reflect.TypeFor[*ship.InvitationID]():    scanID[ship.InvitationID](ship.InvitationIDOf),
 	reflect.TypeFor[*ship.KeyID]():           scanID[ship.KeyID](ship.KeyIDOf),
+	reflect.TypeFor[*ship.LabelFileID]():     scanID[ship.LabelFileID](ship.LabelFileIDOf),
 	reflect.TypeFor[*ship.LocationID]():      scanID[ship.LocationID](ship.LocationIDOf),
 	reflect.TypeFor[*ship.ManifestID]():      scanID[ship.ManifestID](ship.ManifestIDOf),
 	reflect.TypeFor[*ship.PersonID]():        scanID[ship.PersonID](ship.PersonIDOf),

@@ -71,6 +71,9 @@ DELETE FROM labels WHERE account_id = @account AND livemode = @livemode AND ship
   WHERE account_id = @account AND livemode = @livemode AND shipment_id < @before
   ORDER BY shipment_id LIMIT @limit)`
 
+	sqlExpireRenderings = `
+DELETE FROM label_renderings WHERE account_id = @account AND livemode = @livemode AND shipment_id < @before`
+
 	sqlExpireDocuments = `
 DELETE FROM documents WHERE account_id = @account AND livemode = @livemode AND shipment_id IN (
   SELECT shipment_id FROM documents
@@ -85,6 +88,9 @@ func (s *Store) ExpireLabels(ctx context.Context, t ship.Tenant, before time.Tim
 	labels, err := s.run(ctx, sqlExpireLabels, args)
 	if err != nil {
 		return 0, fmt.Errorf("delete labels: %w", err)
+	}
+	if _, err := s.run(ctx, sqlExpireRenderings, args); err != nil {
+		return 0, fmt.Errorf("delete rendered labels: %w", err)
 	}
 	documents, err := s.run(ctx, sqlExpireDocuments, args)
 	if err != nil {

@@ -126,6 +126,7 @@ const (
 	sqlSweepIdempotencyKeys = `DELETE FROM idempotency_keys WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepManifests       = `DELETE FROM manifest_shipments WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepLabelPrints     = `DELETE FROM label_prints WHERE ` + withinBlocks + ` AND shipment_id < @before`
+	sqlSweepRenderings      = `DELETE FROM label_renderings WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepSubmissions     = `DELETE FROM document_submissions WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepReturnRequests  = `DELETE FROM return_requests WHERE ` + withinBlocks + ` AND shipment_id < @before`
 	sqlSweepApprovals       = `DELETE FROM approvals WHERE ` + withinBlocks + ` AND shipment_id < @before`
@@ -141,6 +142,7 @@ var sweptTables = []struct{ name, sql string }{
 	{"sandbox_polls", sqlSweepSandboxPolls},
 	{"manifest_shipments", sqlSweepManifests},
 	{"label_prints", sqlSweepLabelPrints},
+	{"label_renderings", sqlSweepRenderings},
 	{"document_submissions", sqlSweepSubmissions},
 	{"return_requests", sqlSweepReturnRequests},
 	{"approvals", sqlSweepApprovals},

@@ -13,7 +13,7 @@ import (
 
 // Shipments with their labels and documents, read by id.
 
-const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, st.erased_at IS NOT NULL, st.uploads, ` + trackingStateColumns
+const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, st.erased_at IS NOT NULL, st.uploads, st.metadata, ` + trackingStateColumns
 
 const sqlShipment = `
 SELECT ` + shipmentColumns + `
@@ -38,7 +38,7 @@ func scanShipment(r pgx.CollectableRow, t ship.Tenant) (ship.Shipment, error) {
 		voidedAt          *time.Time
 		trackingState     trackingStateRow
 	)
-	targets := []any{&shipment.ID, &shipment.DuplicateOf, &shipment.Version, &request, &purchase, &voidedAt, &shipment.IsErased, &shipment.Uploads}
+	targets := []any{&shipment.ID, &shipment.DuplicateOf, &shipment.Version, &request, &purchase, &voidedAt, &shipment.IsErased, &shipment.Uploads, &shipment.Metadata}
 	if err := r.Scan(append(targets, trackingState.targets()...)...); err != nil {
 		return shipment, err
 	}
@@ -60,6 +60,28 @@ func scanShipment(r pgx.CollectableRow, t ship.Tenant) (ship.Shipment, error) {
 // shipmentList reads shipments by a statement that selects shipmentColumns.
 func (s *Store) shipmentList(ctx context.Context, t ship.Tenant, sql string, args ...any) ([]ship.Shipment, error) {
 	return queryList(ctx, s, t, shipmentScanner(t), sql, args...)
+}
+
+const sqlChangeMetadata = `
+UPDATE shipment_states SET metadata = @metadata::jsonb
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND sequence > 0 AND erased_at IS NULL`
+
+// ChangeMetadata keeps other metadata beside the order of a shipment, with the entry of
+// the audit log. It is ship.Conflict for a shipment whose personal data was erased.
+func (s *Store) ChangeMetadata(ctx context.Context, t ship.Tenant, id ship.ShipmentID, metadata map[string]string) error {
+	if metadata == nil {
+		metadata = map[string]string{} // removed, which is not the same as unchanged
+	}
+	return s.InTx(ctx, t, func(tx *Store) error {
+		n, err := tx.exec(ctx, t, sqlChangeMetadata, tenantArgs(t, id, pgx.NamedArgs{"metadata": metadata}))
+		if err != nil {
+			return fmt.Errorf("change metadata: %w", err)
+		}
+		if n == 0 {
+			return ship.Errorf(ship.Conflict, "the personal data of the shipment was erased, so its metadata cannot be changed")
+		}
+		return tx.AuditChange(ctx, EntryOf(t, "shipment.metadata_changed", string(id)))
+	})
 }
 
 const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3`

@@ -1,7 +1,10 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -94,6 +98,63 @@ func TestALabelThatDoesNotFitIsNamedBeforeTheFile(t *testing.T) {
 	}
 	if w := b.send(member.Shipper, path+"/labels.pdf?lines=2", nil); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "Print the other") {
 		t.Errorf("nothing that fits: %d", w.Code)
+	}
+}
+
+// TestALargeFileOfLabelsIsShownWhileItIsPrepared prints more labels than a request may
+// render, from the page of a batch: a page says how far they are, and then has a button
+// for the file.
+func TestALargeFileOfLabelsIsShownWhileItIsPrepared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	waits := shipping.DefaultWaits
+	waits.Labels = time.Nanosecond
+	b.web.Shipping = b.shippingWith(waits)
+
+	orders := strings.SplitAfter(threeOrders, "\n")[0]
+	for n := range 14 {
+		orders += fmt.Sprintf("L-%d,Ada,500 Main St,Austin,TX,78701,US,2.5\n", n)
+	}
+	path, id := b.buyBatch(orders, "pdf")
+	drawn, err := os.ReadFile("../label/testdata/benign/plain.pdf")
+	b.must(err)
+	_, err = storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE labels SET format = 'pdf', data = $1", drawn)
+	b.must(err)
+
+	asked := b.send(member.Shipper, path+"/labels.zpl?part=1", nil)
+	page := asked.Header().Get("Location")
+	if asked.Code != http.StatusSeeOther || !strings.HasPrefix(page, b.home+"/label-files/lbf_") || !strings.HasSuffix(page, "?batch="+string(id)) {
+		t.Fatalf("%d to %q", asked.Code, page)
+	}
+	shown := b.send(member.Shipper, page, nil).Body.String()
+	for _, want := range []string{"14 labels as ZPL", "Preparing labels: 8 of 14", `hx-trigger="every 2s"`, path} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("while it is prepared, the page does not say %q", want)
+		}
+	}
+	if w := b.send(member.Viewer, page, nil); w.Code != http.StatusForbidden {
+		t.Errorf("a viewer: %d", w.Code)
+	}
+
+	name, _, _ := strings.Cut(strings.TrimPrefix(page, b.home+"/label-files/"), "?")
+	file, _ := ship.ParseLabelFileID(name)
+	again, err := b.web.Shipping.PrepareLabels(t.Context(), ship.Tenant{Account: b.owner.ID}, file)
+	if err != nil || again != 0 {
+		t.Fatalf("the job goes on after %s, %v", again, err)
+	}
+	part := b.send(member.Shipper, page, nil, "HX-Request", "true").Body.String()
+	if !strings.Contains(part, "The labels are ready") || !strings.Contains(part, "Download 14 labels as ZPL") || strings.Contains(part, "hx-trigger") {
+		t.Errorf("when it is ready: %s", part)
+	}
+
+	// The button sends the fields of its form.
+	fields := form("paper", "4x6", "dpi", "203")
+	for _, found := range regexp.MustCompile(`name="id" value="(shp_\w+)"`).FindAllStringSubmatch(part, -1) {
+		fields.Add("id", found[1])
+	}
+	labels := b.send(member.Shipper, b.home+"/shipments/labels.zpl", fields)
+	if n := strings.Count(labels.Body.String(), "^XA"); n != 14 || labels.Header().Get("X-Labels") != "14" {
+		t.Errorf("%d: %d labels of %d", labels.Code, n, len(fields["id"]))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/web/site"
 	"github.com/waybillhq/waybill/internal/webhook"
 	"github.com/waybillhq/waybill/test/proving"
@@ -64,6 +65,7 @@ var rows = []row{
 	{"POST /app/{account}/{mode}/shipments.csv", "", form(), 303, 0},
 	{"POST /app/{account}/{mode}/shipments/labels.pdf", "", form(), 303, 0},
 	{"POST /app/{account}/{mode}/shipments/labels.zpl", "", form(), 303, 0},
+	{"GET /app/{account}/{mode}/label-files/{id}", "labelfile", nil, 200, 404},
 	{"POST /app/{account}/{mode}/shipments/packing-slips.pdf", "", form(), 303, 0},
 	{"GET /app/{account}/{mode}/shipments/{id}/packing-slip", "shipment", nil, 200, 404},
 	{"GET /app/{account}/{mode}/views", "", nil, 200, 0},
@@ -260,6 +262,16 @@ func (b *bench) things(a ship.Account) map[string]string {
 		Tenant: t, Account: a, Seller: handover.Seller{Carrier: sh.Purchase.Carrier},
 	})
 	b.must(err)
+	labels := store.LabelFile{
+		ID:          ship.NewLabelFileID(t.Shard(), time.Now()),
+		Tenant:      t,
+		Key:         string(sh.ID),
+		Shipments:   []ship.ShipmentID{sh.ID},
+		Format:      store.LabelFormat{Format: "zpl", Size: "4x6", DPI: 203},
+		Conversions: 1,
+	}
+	_, err = b.store.PrepareLabelFile(b.Context(), labels)
+	b.must(err)
 	action, err := b.web.Bulk.Start(b.Context(), bulk.StartInput{
 		Tenant: t, Kind: bulk.Void, Shipments: []ship.ShipmentID{sh.ID}, Person: ship.NewPersonID(time.Now()), MadeBy: "Dana", Key: rand.Text(),
 	})
@@ -270,7 +282,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 	return map[string]string{
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
 		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
-		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action), "location": string(location.ID),
+		"pickup": string(pickup.ID), "manifest": string(manifest.ID), "bulk": string(action), "labelfile": string(labels.ID), "location": string(location.ID),
 		"returned": string(b.askForReturn(a).ID),
 		"approval": string(b.askForApproval(t).ID),
 	}

@@ -208,6 +208,7 @@ func DocumentOf(id ship.ShipmentID, kind string, number int, base string) Docume
 // that it was first answered with. Versions are never rendered in another way.
 func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
 	shipment.Uploads = nil // they come later
+	shipment.Metadata = nil
 	shown := WholeShipmentOf(shipment, base, page)
 	if shipment.Version < 3 {
 		shown.IsReturn = false

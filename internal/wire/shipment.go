@@ -130,7 +130,7 @@ func ShipmentOf(shipment ship.Shipment, base string) Shipment {
 		PossibleDuplicateOf:   string(shipment.DuplicateOf),
 		Reason:                shipment.Progress.Reason,
 		Reference:             shipment.Order.Reference,
-		Metadata:              shipment.Order.Metadata,
+		Metadata:              shipment.CurrentMetadata(),
 		Simulated:             purchase.Simulated,
 		Livemode:              shipment.Tenant.Livemode,
 		CreatedAt:             Time(shipment.CreatedAt()),

@@ -86,6 +86,12 @@ func workers(s Services, observer jobObserver) *river.Workers {
 		})
 	})
 
+	addLasting(all, observer, func(ctx context.Context, j job.PrepareLabels) (time.Duration, error) {
+		return batches.take(ctx, j.Account, func() (time.Duration, error) {
+			return s.Shipping.PrepareLabels(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.File)
+		})
+	})
+
 	addLasting(all, observer, func(ctx context.Context, j job.SettlePickup) (time.Duration, error) {
 		return s.Handover.SettlePickup(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Pickup)
 	})
@@ -127,7 +133,11 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	})
 	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
 	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error {
-		return errors.Join(s.Batch.DeleteOld(ctx, time.Now()), s.Bulk.DeleteOld(ctx, time.Now()))
+		return errors.Join(
+			s.Batch.DeleteOld(ctx, time.Now()),
+			s.Bulk.DeleteOld(ctx, time.Now()),
+			s.Shipping.DeleteOldLabelFiles(ctx, time.Now()),
+		)
 	})
 	add(all, observer, func(ctx context.Context, _ job.EraseExpired) error {
 		return errors.Join(s.Privacy.EraseExpired(ctx), s.Addresses.Expire(ctx), s.Compat.Expire(ctx), s.Store.ExpireStorage(ctx, time.Now()))

@@ -34,6 +34,7 @@ var others = map[string]func(h holdings) (param, body string){
 	"recognizeTrackingNumber": nil, // no id of anybody
 	"follow":                  nil, // a number may be followed by everybody; compared below
 	"getShipment":             func(h holdings) (string, string) { return h.shipment, "" },
+	"changeShipment":          func(h holdings) (string, string) { return h.shipment, `{"metadata":{"note":"theirs"}}` },
 	"voidShipment":            func(h holdings) (string, string) { return h.shipment, "" },
 	"makeLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
 	"linkLabel":               func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },

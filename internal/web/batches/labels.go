@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,6 +37,9 @@ func batchLabels(v *site.Visit, format label.Format) error {
 		return err
 	}
 	file, err := v.Shipping.Labels(v.Context(), v.Tenant(), shipmentIDs(rows), labelOptions(v, format))
+	if preparing, ok := errors.AsType[*shipping.Preparing](err); ok {
+		return v.Redirect(v.To("label-files", string(preparing.File))+"?batch="+string(current.ID), "")
+	}
 	if err != nil {
 		return err
 	}

@@ -243,7 +243,7 @@ func keepUnshown(v *site.Visit, page *Form) {
 
 	page.Order.Origin = earlier.Order.Origin
 	page.Order.Billing = earlier.Order.Billing
-	page.Order.Metadata = earlier.Order.Metadata
+	page.Order.Metadata = earlier.CurrentMetadata()
 	page.Order.IsReturn = earlier.Order.IsReturn
 	page.Order.ReturnOf = earlier.Order.ReturnOf
 }

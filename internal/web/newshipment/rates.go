@@ -53,7 +53,7 @@ func offerKey(rate ship.Rate) string {
 // chosenOffer returns the key of the offer that is selected in the form; "" if
 // the rules are to choose.
 func chosenOffer(v *site.Visit) string {
-	rate, ok := v.Quoting.QuotedRate(v.Tenant(), v.Form("rate"))
+	rate, ok := v.Quoting.QuotedRate(v.Context(), v.Tenant(), v.Form("rate"))
 	if !ok {
 		return ""
 	}

@@ -20,6 +20,7 @@ func Routes() []site.Route {
 		site.Post("/app/{account}/{mode}/shipments.csv", member.ExportShipments, exportSelected),
 		site.Post("/app/{account}/{mode}/shipments/labels.pdf", member.PrintLabels, printSelectedPDF),
 		site.Post("/app/{account}/{mode}/shipments/labels.zpl", member.PrintLabels, printSelectedZPL),
+		site.Get("/app/{account}/{mode}/label-files/{id}", member.PrintLabels, getLabelFile),
 		site.Get("/app/{account}/{mode}/shipments/{id}", member.ViewShipments, getShipment),
 		site.Get("/app/{account}/{mode}/shipments/{id}/print", member.PrintLabels, printLabel),
 		site.Get("/app/{account}/{mode}/shipments/{id}/label/{file}", member.PrintLabels, downloadLabel),

@@ -35,7 +35,7 @@ var papers = []parts.Choice{
 // paperOf returns the size of paper that a form or an address asks for.
 func paperOf(text string) label.Size {
 	for _, paper := range papers {
-		if paper.Value == text {
+		if paper.Value == text || text == string(label.SizeA6) {
 			return label.Size(text)
 		}
 	}
@@ -111,9 +111,12 @@ func printSelected(v *site.Visit, format label.Format) error {
 		if format == label.PDF {
 			options.Size = paperOf(v.Form("paper"))
 		}
+		if v.Form("dpi") == "300" {
+			options.DPI = 300
+		}
 		file, err := v.Shipping.Labels(v.Context(), v.Tenant(), idsOf(list), options)
 		if err != nil && ship.CodeOf(err) != "label_not_ready" {
-			return err
+			return showPreparing(v, err)
 		}
 
 		// The page links to the file with the number of labels that are missing; if

@@ -1,5 +1,5 @@
 // The transport: one call with its retries, its idempotency key and its errors.
-import { errorOf, NetworkError, RequestTimeoutError, WaybillError } from './errors.js'
+import { APIError, errorOf, NetworkError, RequestTimeoutError, WaybillError } from './errors.js'
 
 /** Version of the library. */
 export const VERSION = '1.0.0'
@@ -152,7 +152,8 @@ export class Core {
         error.attempts = attempt
         error.idempotencyKey = idempotencyKey
 
-        const wait = attempt < maxAttempts ? this.#waitAfter(error, attempt) : undefined
+        const limit = isPreparing(error) && maxAttempts > 1 ? Math.max(maxAttempts, maxPreparing) : maxAttempts
+        const wait = attempt < limit ? this.#waitAfter(error, attempt) : undefined
         if (wait === undefined) {
           // An attempt that got no response has none to report.
           if (info) options.onResponse?.(info)
@@ -230,7 +231,7 @@ export class Core {
     if (!error.isTemporary) return undefined
 
     // The random part spreads out clients that failed together.
-    const shortest = 100 * 2 ** Math.min(attempt - 1, 10)
+    const shortest = isPreparing(error) ? 0 : 100 * 2 ** Math.min(attempt - 1, 10)
     const wait = Math.min(shortest * (1 + Math.random()), this.#maxWaitMs)
 
     // A request that comes before the time that the service asks for would fail
@@ -238,6 +239,16 @@ export class Core {
     const asked = error.retryAfterMs ?? 0
     return asked > this.#maxWaitMs ? undefined : Math.max(wait, asked)
   }
+}
+
+/**
+ * A file of many labels is prepared in the background. It is asked for until it
+ * is there, a quarter of an hour at the pace that the service asks for.
+ */
+const maxPreparing = 450
+
+function isPreparing(error: WaybillError): boolean {
+  return error instanceof APIError && error.code === 'labels_preparing'
 }
 
 /**

@@ -55,6 +55,14 @@ class AsyncShipmentsResource:
         """Returns the current state of a shipment."""
         return await self._core.model(Call("GET", f"/v1/shipments/{quote(id)}"), options, m.Shipment)
 
+    async def update(self, id: str, body: i.ChangeShipmentRequestBody, **options: Unpack[CallOptions]) -> m.Shipment:
+        """Replaces the metadata of a shipment; nothing else of a shipment can be changed. Reading it, lists,
+        duplicates and exports of personal data show the new metadata. Events and responses that are
+        repeated under their `Idempotency-Key` show that of the creation. The metadata of a shipment whose
+        personal data was erased cannot be changed (409).
+        """
+        return await self._core.model(Call("PATCH", f"/v1/shipments/{quote(id)}", body=body), options, m.Shipment)
+
     async def duplicate(self, id: str, **options: Unpack[CallOptions]) -> m.Creation:
         """Returns a request body for `POST /v1/shipments` that ships the same order again, with addresses,
         parcels, customs and options filled in and dates omitted. Edit it as needed and send it. Nothing is

@@ -204,6 +204,11 @@ class _Request:
         return WaybillError(f"{what} cannot be sent: {cause}")
 
 
+# A file of many labels is prepared in the background. It is asked for until it is there, a quarter
+# of an hour at the pace that the service asks for.
+MAX_PREPARING = 450
+
+
 class _Base:
     """The settings of a client, and the rules that do not depend on how it waits."""
 
@@ -232,11 +237,15 @@ class _Base:
         """How long to wait before the next attempt, in seconds; None if another attempt cannot help."""
         error.attempts = attempt
         error.idempotency_key = request.idempotency_key
-        if attempt >= request.max_attempts or not error.is_temporary:
+        is_preparing = getattr(error, "code", "") == "labels_preparing"
+        limit = request.max_attempts
+        if is_preparing and limit > 1:
+            limit = max(limit, MAX_PREPARING)
+        if attempt >= limit or not error.is_temporary:
             return None
 
         # The random part spreads out clients that failed together.
-        shortest = 0.1 * 2 ** min(attempt - 1, 10)
+        shortest = 0.0 if is_preparing else 0.1 * 2 ** min(attempt - 1, 10)
         wait = min(shortest * (1 + random.random()), self._max_wait)
 
         # A request that comes before the time that the service asks for would fail again, and only

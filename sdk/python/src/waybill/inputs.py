@@ -96,6 +96,13 @@ class BillingInput(TypedDict):
     """Country of the payer's account."""
 
 
+class ChangeShipmentRequestBody(TypedDict):
+    metadata: Mapping[str, str]
+    """Custom key-value pairs of your own, up to 50. They replace all that the shipment has; an empty
+    object removes them.
+    """
+
+
 class CheckedAddressInput(TypedDict):
     name: NotRequired[str]
     """Name of the person. It is returned as given and not sent to carriers."""

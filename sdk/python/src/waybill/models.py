@@ -1532,7 +1532,9 @@ class RaisedRequirement(Model):
 
 class Rate(Model):
     id: str | None
-    """Send it as rateId to buy this rate. Estimates have none."""
+    """Send it as rateId to buy this rate. It has at most 64 characters, or 255 if the carrier's offer
+    includes a product code. Estimates have none.
+    """
     carrier: str
     """Identifier of the carrier."""
     connection_id: str | None

@@ -238,6 +238,16 @@ export class ShipmentsResource {
   }
 
   /**
+   * Replaces the metadata of a shipment; nothing else of a shipment can be changed. Reading it,
+   * lists, duplicates and exports of personal data show the new metadata. Events and responses that
+   * are repeated under their `Idempotency-Key` show that of the creation. The metadata of a shipment
+   * whose personal data was erased cannot be changed (409).
+   */
+  update(id: string, body: t.ChangeShipmentRequestBody, options: CallOptions = {}): Promise<t.Shipment> {
+    return this.core.json({ method: 'PATCH', path: `/v1/shipments/${encodeURIComponent(id)}`, body }, options)
+  }
+
+  /**
    * Returns a request body for `POST /v1/shipments` that ships the same order again, with addresses,
    * parcels, customs and options filled in and dates omitted. Edit it as needed and send it. Nothing
    * is bought.

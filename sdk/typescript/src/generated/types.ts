@@ -49,6 +49,7 @@ export type ErrorCode = Open<
   | 'label_quarantined'
   | 'label_voided'
   | 'labels_already_manifested'
+  | 'labels_preparing'
   | 'live_key_required'
   | 'location_exists'
   | 'location_limit'
@@ -416,6 +417,14 @@ export interface CarrierPart {
   was: SimulatedSum
   /** What the rules would have bought from the carrier. */
   is: SimulatedSum
+}
+
+export interface ChangeShipmentRequestBody {
+  /**
+   * Custom key-value pairs of your own, up to 50. They replace all that the shipment has; an empty
+   * object removes them.
+   */
+  metadata: Record<string, string>
 }
 
 export interface Charge {
@@ -1629,7 +1638,10 @@ export interface RaisedRequirement {
 }
 
 export interface Rate {
-  /** Send it as rateId to buy this rate. Estimates have none. */
+  /**
+   * Send it as rateId to buy this rate. It has at most 64 characters, or 255 if the carrier's offer
+   * includes a product code. Estimates have none.
+   */
   id?: string
   /** Identifier of the carrier. */
   carrier: string
