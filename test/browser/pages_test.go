@@ -19,8 +19,9 @@ var (
 	blanks = regexp.MustCompile(`\{[a-z]+\}`)
 )
 
-// files are routes that are no pages.
-var files = regexp.MustCompile(`\.(csv|pdf|zpl|json)$|/label/|/documents/|/proof-of-delivery$|/privacy/exports/|/logo/|/static/|/print$|^/app/oidc$`)
+// files are routes that are no pages, and the page of a file of labels, which is there only
+// while labels are drawn: TestALargeFileOfLabels looks at it.
+var files = regexp.MustCompile(`/label-files/|\.(csv|pdf|zpl|json)$|/label/|/documents/|/proof-of-delivery$|/privacy/exports/|/logo/|/static/|/print$|^/app/oidc$`)
 
 // unseen are the pages that need a state which the town is not in.
 var unseen = []string{"/app/setup", "/app/reset/{token}"}

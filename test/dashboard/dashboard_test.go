@@ -206,6 +206,7 @@ func days(query string) string {
 // somebody asks for an export, the account allows returns or a carrier has a proof
 // of delivery. Their cost does not grow with the shipments.
 var outside = []string{
+	"/app/{account}/{mode}/label-files/{id}", // there only while labels are drawn
 	"/app/invite/{token}", "/app/reset/{token}", "/app/{account}/{mode}/privacy/exports/{id}", "/track/{token}/return",
 	"/app/{account}/{mode}/shipments/{id}/proof-of-delivery",
 }
