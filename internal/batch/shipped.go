@@ -89,7 +89,7 @@ const repeatedReason = "duplicate_line"
 
 // skipRepeated skips lines whose order number a line above them has: they would
 // be refused when the first one is bought, and their prices are no part of the
-// total. Somebody who wants both saves the line once more.
+// total. To buy both, save the line once more.
 func skipRepeated(meaning ColumnMapping, rows []store.BatchRow, changed []store.ChangedRow) {
 	first := map[string]int{}
 	for _, row := range rows {
